@@ -1,0 +1,1 @@
+//! Models: family, price card, limits, retirement.

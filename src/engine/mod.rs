@@ -1,0 +1,5 @@
+//! The dispatcher.
+
+pub mod handle;
+
+pub use handle::EngineHandle;

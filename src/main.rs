@@ -1,0 +1,3 @@
+//! The binary: parse, hooks, run, exit code.
+
+fn main() {}

@@ -1,0 +1,76 @@
+//! What the operator asks of the engine. A command names its object by id and carries the state that the operator saw,
+//! so that it acts on what was shown or says that things have moved on.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{Family, OrgId, RunSlot};
+
+/// A command. Each one is idempotent: given twice, the second changes nothing and says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "command")]
+pub enum Command {
+    /// Admit nothing more to this run until it is resumed; what is in flight finishes.
+    PauseRun {
+        /// The run.
+        run: RunSlot,
+    },
+    /// Admit again.
+    ResumeRun {
+        /// The run.
+        run: RunSlot,
+    },
+    /// Admit nothing more and end the run when what is in flight has finished.
+    DrainRun {
+        /// The run.
+        run: RunSlot,
+    },
+    /// End the run now: what is in flight is abandoned (and counted as possibly charged), the directory stays resumable.
+    StopRun {
+        /// The run.
+        run: RunSlot,
+    },
+    /// Admit nothing more to this org.
+    PauseOrg {
+        /// The org.
+        org: OrgId,
+    },
+    /// Admit again; also revives an org that is parked, with a probe first.
+    ReviveOrg {
+        /// The org.
+        org: OrgId,
+    },
+    /// Set the cap of an (org, family).
+    SetCap {
+        /// The org.
+        org: OrgId,
+        /// The family.
+        family: Family,
+        /// The cap that the operator saw.
+        seen: u32,
+        /// The cap that is wanted, at least 1.
+        cap: u32,
+        /// The operator was told that this is above the polite cap, and agreed.
+        above_polite: bool,
+    },
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandOutcome {
+    /// Done; in words.
+    Done(String),
+    /// It was so already; in words.
+    AlreadySo(String),
+    /// Not done; why, and what to do.
+    Refused(String),
+}
+
+impl CommandOutcome {
+    /// The words for the operator.
+    pub fn text(&self) -> &str {
+        match self {
+            CommandOutcome::Done(text) | CommandOutcome::AlreadySo(text) | CommandOutcome::Refused(text) => text,
+        }
+    }
+}

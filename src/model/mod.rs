@@ -1,0 +1,29 @@
+//! The vocabulary: ids, units, outcomes, limits, snapshots, commands and notices.
+//!
+//! Everything here is a plain value. There is no IO, no clock and no UI in this module, and it imports none of the
+//! others; all the others import it. A word that the operator meets on a screen, in a log line or in JSON is spelled
+//! here once, in kebab-case, and used everywhere else by its type.
+
+pub mod command;
+pub mod ids;
+pub mod limits;
+pub mod money;
+pub mod notice;
+pub mod outcome;
+pub mod run;
+pub mod secret;
+pub mod settings;
+pub mod snapshot;
+pub mod time;
+
+pub use command::{Command, CommandOutcome};
+pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};
+pub use limits::{Bucket, LimitKind, RateLimits, RetryAfter};
+pub use money::Money;
+pub use notice::{Level, Notice};
+pub use outcome::{AccountTrouble, ApiError, Outcome, Trouble, Usage, Verdict};
+pub use run::{Counts, RunStatus};
+pub use secret::{Scrubber, Secret};
+pub use settings::{DispatchSettings, OrgSpec, WireSettings};
+pub use snapshot::Snapshot;
+pub use time::{Mono, Now, Wall};

@@ -1,0 +1,275 @@
+//! The picture of the engine that every frontend reads: the screens, the plain lines, the NDJSON and the tests.
+//!
+//! It is immutable and made at most ten times a second. Spans are relative to the moment it was made, so a reader that
+//! shows an old one can age it honestly.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{Family, OrgId, Route, RunSlot};
+use super::limits::Limiter;
+use super::money::Money;
+use super::notice::Notice;
+use super::outcome::AccountTrouble;
+use super::run::{Counts, RunStatus};
+use super::time::Wall;
+
+/// One picture.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Counts up with every picture.
+    pub seq: u64,
+    /// When it was made.
+    pub at: Wall,
+    /// Milliseconds since the engine started.
+    pub uptime_ms: u64,
+    /// In the order of the configuration.
+    pub orgs: Vec<OrgView>,
+    /// In the order of their slots.
+    pub runs: Vec<RunView>,
+    /// The newest notices, oldest first; a ring.
+    pub notices: Arc<[Notice]>,
+    /// The disk.
+    pub store: StoreView,
+}
+
+/// Whether outcomes reach the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoreView {
+    /// Answers that wait for their fsync.
+    pub unsynced: u64,
+    /// The error that keeps them waiting, with what to do about it. `None` when all is well.
+    pub trouble: Option<String>,
+}
+
+/// An org as the operator sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrgView {
+    /// Its id.
+    pub id: OrgId,
+    /// Its name.
+    pub label: String,
+    /// The variable that held its key.
+    pub key_env: String,
+    /// The host that it is sent to.
+    pub host: String,
+    /// `anthropic-organization-id`, once seen.
+    pub organization: Option<String>,
+    /// What it does now.
+    pub condition: Condition,
+    /// A window per family in use.
+    pub windows: Vec<WindowView>,
+    /// What headers said last, tightest first; empty until an answer carried some.
+    pub limiters: Vec<LimiterView>,
+    /// Smallest `remaining / limit`, aged since; `None` until an answer carried headers.
+    pub headroom: Option<f64>,
+    /// Attempts and tokens so far.
+    pub totals: OrgTotals,
+    /// Answers a second over the last ten seconds.
+    pub rate: f64,
+    /// Answers in each of the last seconds, oldest first, at most 120.
+    pub rate_history: Vec<u32>,
+    /// Sum of the windows at the end of each of the last seconds, as `rate_history`.
+    pub window_history: Vec<u32>,
+    /// Latency of answers in milliseconds: median. Zero until there is one.
+    pub latency_p50_ms: u32,
+    /// 95th percentile.
+    pub latency_p95_ms: u32,
+    /// The last decision about this org, in words, and when.
+    pub last_decision: Option<(Wall, String)>,
+}
+
+impl OrgView {
+    /// Requests being answered, over the families.
+    pub fn in_flight(&self) -> u32 {
+        self.windows.iter().map(|w| w.in_flight).sum()
+    }
+
+    /// Sum of the windows.
+    pub fn window(&self) -> u32 {
+        self.windows.iter().map(|w| w.window).sum()
+    }
+
+    /// Sum of the ceilings.
+    pub fn ceiling(&self) -> u32 {
+        self.windows.iter().map(|w| w.ceiling).sum()
+    }
+}
+
+/// What an org does now, in the words of the screen. Spans are milliseconds from the moment of the snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Condition {
+    /// Nothing in flight and nothing to do.
+    Idle,
+    /// Its window grows from its start or from a cut.
+    Ramping,
+    /// Its window is at its ceiling, or as large as the work needs.
+    Steady,
+    /// Headroom is low: a colleague is active, the window gives way.
+    Easing {
+        /// The headroom seen, 0..=1.
+        headroom: f64,
+    },
+    /// Closed by `retry-after`, a reset or the dispatcher's own backoff.
+    BackingOff {
+        /// Time to go.
+        for_ms: u64,
+        /// Why, in a word: `rate-limited`, `overloaded`.
+        why: String,
+    },
+    /// Takes no work until a time or an operator's action.
+    Parked {
+        /// Why.
+        why: ParkReason,
+        /// Time to go; `None` waits for the operator.
+        for_ms: Option<u64>,
+    },
+    /// One request at a time after a park or a run of failures, to see whether it works again.
+    Probing,
+    /// Paused by the operator.
+    Paused,
+}
+
+impl Condition {
+    /// The state's name, kebab-case.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Condition::Idle => "idle",
+            Condition::Ramping => "ramping",
+            Condition::Steady => "steady",
+            Condition::Easing { .. } => "easing",
+            Condition::BackingOff { .. } => "backing-off",
+            Condition::Parked { .. } => "parked",
+            Condition::Probing => "probing",
+            Condition::Paused => "paused",
+        }
+    }
+}
+
+/// Why an org is parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParkReason {
+    /// Trouble of its account.
+    Account(AccountTrouble),
+    /// A `retry-after` of hours.
+    RetryAfter,
+}
+
+impl ParkReason {
+    /// The reason in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ParkReason::Account(account) => account.as_str(),
+            ParkReason::RetryAfter => "retry-after",
+        }
+    }
+}
+
+/// A window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WindowView {
+    /// Its family.
+    pub family: Family,
+    /// Being answered.
+    pub in_flight: u32,
+    /// The controller's limit now.
+    pub window: u32,
+    /// Cap × procs: what the window never passes.
+    pub ceiling: u32,
+    /// The cap of one lane.
+    pub cap: u32,
+    /// The polite cap of one lane, as configured.
+    pub polite_cap: u32,
+}
+
+/// A bucket as headers showed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimiterView {
+    /// Which.
+    pub limiter: Limiter,
+    /// Units a minute.
+    pub limit: u64,
+    /// Units left when it was seen.
+    pub remaining: u64,
+    /// `remaining / limit`, aged by the refill since, 0..=1.
+    pub headroom: f64,
+}
+
+/// What an org has done so far in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OrgTotals {
+    /// Attempts made.
+    pub n_sent: u64,
+    /// Usable answers.
+    pub n_ok: u64,
+    /// Refused answers.
+    pub n_refused: u64,
+    /// Requests that the API called wrong.
+    pub n_invalid: u64,
+    /// 429 of an empty bucket.
+    pub n_429_steady: u64,
+    /// 429 of growth that was too sharp.
+    pub n_429_ramp: u64,
+    /// 529 and other overload.
+    pub n_overloaded: u64,
+    /// Other 5xx, 408, 409.
+    pub n_5xx: u64,
+    /// No connection, timeouts, broken answers.
+    pub n_transport: u64,
+    /// Account trouble.
+    pub n_account: u64,
+    /// Attempts that may have been billed although no answer arrived.
+    pub n_possibly_charged: u64,
+    /// Highest number in flight at once.
+    pub in_flight_peak: u32,
+    /// Billed input tokens, cached ones included.
+    pub tokens_in: u64,
+    /// Billed output tokens.
+    pub tokens_out: u64,
+    /// What the answers cost.
+    pub cost: Money,
+}
+
+/// A run as the operator sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunView {
+    /// Its slot.
+    pub slot: RunSlot,
+    /// Its id, as in `run.json`.
+    pub run_id: String,
+    /// Its directory.
+    pub dir: String,
+    /// Its input, as the operator named it.
+    pub input: String,
+    /// Its state.
+    pub status: RunStatus,
+    /// Why it holds or was stopped, in words, with what to do.
+    pub reason: Option<String>,
+    /// Where its requests are.
+    pub counts: Counts,
+    /// Its path.
+    pub path: Route,
+    /// The rule that chose the path.
+    pub route_reason: String,
+    /// The model of its requests; `mixed` when there are several.
+    pub model: String,
+    /// Outcomes a second over the last ten seconds.
+    pub rate: f64,
+    /// Outcomes in each of the last seconds, oldest first, at most 120.
+    pub rate_history: Vec<u32>,
+    /// Milliseconds to go at this rate; `None` while there is no telling.
+    pub eta_ms: Option<u64>,
+    /// What its answers cost, over all sessions.
+    pub cost: Money,
+    /// Attempts that may have been billed without an answer, over all sessions.
+    pub n_possibly_charged: u64,
+    /// Milliseconds in which it was running, over all sessions.
+    pub wall_ms: u64,
+    /// Milliseconds in this session.
+    pub session_wall_ms: u64,
+    /// Requests whose last attempt failed, by reason, most first.
+    pub re_drives: Vec<(String, u64)>,
+}

@@ -1,0 +1,1 @@
+//! Route, capacity and cost, as pure functions.

@@ -1,0 +1,1 @@
+//! The frontends without a screen.
