@@ -1,5 +1,49 @@
-//! The dispatcher.
+//! The dispatcher: decides which request goes out when, and over which org.
+//!
+//! ```text
+//!   workers ──Attempted──┐                                   ┌──Send──► worker: read the line, call, classify
+//!   store ────Synced─────┼─► dispatcher ─ reduce ─ Effects ──┼──Record─► store: journal, fsync, cache
+//!   operator ─Command────┘        │                          └──Audit──► store: events.jsonl
+//!                                 └─ watch: Arc<Snapshot>, at most ten a second ─► frontends
+//! ```
+//!
+//! The dispatcher is the one owner of all state. What it decides is decided in [`reduce`], a pure function of
+//! (state, events, now); the async shell around it only carries events in and effects out. Each controller is a file of
+//! its own and knows nothing of the others:
+//!
+//! | file | decides |
+//! |---|---|
+//! | `window` | how many calls an (organisation, family) bears at once: AIMD |
+//! | `headroom` | how much of that is used while a colleague is active |
+//! | `gate` | how long a 429 closes an organisation |
+//! | `breaker` | when an org that fails is left alone, and how it is tried again |
+//! | `queue` | which request is next, and when a failed one is due again |
+//! | `admit` | which org takes it |
+//! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
+//! | `command` | what an operator's command does |
+//!
+//! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
+mod admit;
+mod breaker;
+mod clock;
+mod command;
+mod dispatcher;
+mod event;
+mod gate;
 pub mod handle;
+mod headroom;
+mod history;
+mod publish;
+mod queue;
+mod reduce;
+mod rest;
+mod state;
+mod window;
+#[cfg(test)]
+mod tests;
+mod worker;
 
+pub use dispatcher::{EngineSpec, RunEnd, RunSpec, Started, start};
 pub use handle::EngineHandle;
+pub use state::RunFacts;

@@ -1,0 +1,277 @@
+//! The command line, as a contract: scripts and benchmarks use it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Exit codes, for `--help` and the manual page.
+const EXIT_CODES: &str = "Exit codes:
+  0    every request succeeded
+  1    internal error
+  2    usage, configuration or input problem; nothing was sent
+  3    finished, some requests invalid or refused
+  4    incomplete, can be resumed (orgs parked, stopped, outage)
+  5    the run directory is owned by another process
+  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP; can be resumed";
+
+/// A terminal operations console for people who run very many Claude calls over several organisation keys.
+#[derive(Debug, Parser)]
+#[command(name = "fandeck", version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do; without it, the runs found are listed and the ways to go on are named.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the whole product against the embedded simulated API: no key, no network
+    Demo(DemoArgs),
+    /// Run a file of requests
+    Run(RunArgs),
+    /// Go on with a run directory
+    Resume(ResumeArgs),
+    /// Show where a run is
+    Status(StatusArgs),
+    /// List the runs found
+    Runs(RunsArgs),
+    /// Write the results in input order
+    Export(ExportArgs),
+    /// Say what happened in a run: outcomes, time, money, per org
+    Report(StatusArgs),
+    /// Serve the simulated API
+    Simulate(SimulateArgs),
+    /// Show every setting with its origin
+    Config(ConfigArgs),
+    /// Print a completion script
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
+    /// Print the manual page, in roff
+    Man,
+}
+
+/// Options of everything that drives a run.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DriveArgs {
+    /// Lanes per key, 1 to 64: multiplies every cap
+    #[arg(long, value_name = "N")]
+    pub procs: Option<u32>,
+    /// Cap per org and lane, 1 to 10000, instead of the family's own
+    #[arg(long, value_name = "N")]
+    pub cap: Option<u32>,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Where the cache is
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Neither look up nor fill the cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Launch without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// How to show it
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// Options of the frontends.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ShowArgs {
+    /// No screen: plain lines. Chosen by itself when there is no terminal
+    #[arg(long)]
+    pub headless: bool,
+    /// No screen: one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// On screen, refuse every action that changes something
+    #[arg(long)]
+    pub read_only: bool,
+    /// On screen, leave the mouse to the terminal
+    #[arg(long)]
+    pub no_mouse: bool,
+    /// On screen, no colours; NO_COLOR in the environment does the same
+    #[arg(long)]
+    pub no_color: bool,
+    /// On screen, ASCII borders and bars; chosen by itself when the locale is not UTF-8
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+/// Which way the requests go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum PathArg {
+    /// As the rules decide
+    #[default]
+    Auto,
+    /// Messages API fan-out
+    Sync,
+    /// Message Batches
+    Batch,
+}
+
+/// `fandeck run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The file of requests, one JSON object with custom_id and params a line; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// The run directory itself; without it, a new one under the user's data directory
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Which way the requests go
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// How to drive it
+    #[command(flatten)]
+    pub drive: DriveArgs,
+}
+
+/// `fandeck resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Also send again what a policy left re-drivable
+    #[arg(long)]
+    pub re_drive: bool,
+    /// Go on although the input has changed, with what still matches
+    #[arg(long)]
+    pub accept_changed_input: bool,
+    /// How to drive it
+    #[command(flatten)]
+    pub drive: DriveArgs,
+}
+
+/// `fandeck status` and `fandeck report`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fandeck runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// As JSON, one object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// Forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ExportFormat {
+    /// The API's batch-result lines
+    #[default]
+    Jsonl,
+    /// A table with a header line
+    Csv,
+}
+
+/// `fandeck export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ExportFormat,
+    /// Where to write; without it, standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Keep the fandeck block of each line
+    #[arg(long)]
+    pub with_meta: bool,
+    /// Export although the input has changed, what still matches
+    #[arg(long)]
+    pub accept_changed_input: bool,
+}
+
+/// `fandeck simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    pub listen: String,
+    /// Address of the statistics; without it, they are not served
+    #[arg(long, value_name = "ADDR")]
+    pub control: Option<String>,
+    /// Scenario, by name or by file
+    #[arg(long, value_name = "NAME|FILE", default_value = "calm")]
+    pub scenario: String,
+    /// How many times faster than real its clock runs
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub time_scale: f64,
+    /// Seed of everything that is drawn by lot
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `fandeck demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// How many requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<u32>,
+    /// Scenario, by name or by file
+    #[arg(long, value_name = "NAME|FILE", default_value = "demo")]
+    pub scenario: String,
+    /// How many times faster than real the simulated clock runs
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub time_scale: f64,
+    /// Seed of everything that is drawn by lot
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Keep the run directory here; without it, a temporary one that goes with the demo
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// How to show it
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// `fandeck config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// Say whether the configuration is sound, and nothing else
+    #[arg(long)]
+    pub check: bool,
+    /// Print the sample configuration, which equals the defaults
+    #[arg(long)]
+    pub default: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// As JSON, one setting a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

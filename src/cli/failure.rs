@@ -1,0 +1,37 @@
+//! Why a command ended early, in words and as an exit code.
+
+use std::fmt::Display;
+
+/// A failure that the user can mend: printed as it is, without a backtrace.
+#[derive(Debug)]
+pub struct Failure {
+    /// As in the contract of exit codes.
+    pub exit_code: u8,
+    /// One or more lines, complete: what failed, on what, and the remedy.
+    pub message: String,
+}
+
+impl Failure {
+    /// Exit 2: usage, configuration or input; nothing was sent.
+    pub fn usage(message: impl Display) -> Failure {
+        Failure { exit_code: 2, message: message.to_string() }
+    }
+
+    /// Exit 5: somebody else owns the run directory.
+    pub fn owned(message: impl Display) -> Failure {
+        Failure { exit_code: 5, message: message.to_string() }
+    }
+
+    /// Exit 4: incomplete, can be resumed.
+    pub fn incomplete(message: impl Display) -> Failure {
+        Failure { exit_code: 4, message: message.to_string() }
+    }
+
+    /// Exit 1: a fault of fandeck itself.
+    pub fn internal(message: impl Display) -> Failure {
+        Failure { exit_code: 1, message: format!("internal error: {message}") }
+    }
+}
+
+/// What a command comes to: an exit code, or a failure.
+pub type Outcome = Result<u8, Failure>;

@@ -1,0 +1,177 @@
+//! Commands of the operator. Each is idempotent, acts on the object that was shown, and answers in words.
+
+use crate::model::{Command, CommandOutcome, Family, Level, Now, OrgId, RunSlot, RunStatus};
+
+use super::event::Effect;
+use super::rest;
+use super::state::State;
+
+/// Carries out a command.
+pub(crate) fn command(state: &mut State, command: Command, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    match command {
+        Command::PauseRun { run } => pause_run(state, run, now, effects),
+        Command::ResumeRun { run } => resume_run(state, run, now, effects),
+        Command::DrainRun { run } => drain_run(state, run, now, effects),
+        Command::StopRun { run } => stop_run(state, run, now, effects),
+        Command::PauseOrg { org } => pause_org(state, org, now, effects),
+        Command::ReviveOrg { org } => revive_org(state, org, now, effects),
+        Command::SetCap { org, family, seen, cap, above_polite } => {
+            set_cap(state, org, family, Cap { seen, wanted: cap, above_polite }, now, effects)
+        }
+    }
+}
+
+fn no_such(what: &str) -> CommandOutcome {
+    CommandOutcome::Refused(format!("there is no such {what}"))
+}
+
+/// A run that may still change, or why not.
+fn live(state: &State, slot: RunSlot) -> Result<RunStatus, CommandOutcome> {
+    let run = state.runs.get(slot.ix()).ok_or_else(|| no_such("run"))?;
+    if run.status.is_over() {
+        return Err(CommandOutcome::AlreadySo(format!("the run is over already: {}", run.status)));
+    }
+    Ok(run.status)
+}
+
+fn done(
+    state: &mut State,
+    kind: &'static str,
+    org: Option<OrgId>,
+    text: String,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) -> CommandOutcome {
+    state.note(Level::Info, kind, org, format!("operator: {text}"), now, effects);
+    CommandOutcome::Done(text)
+}
+
+fn pause_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    match live(state, slot) {
+        Err(outcome) => outcome,
+        Ok(RunStatus::Paused) => CommandOutcome::AlreadySo("the run is paused already".to_owned()),
+        Ok(RunStatus::Draining) => CommandOutcome::Refused("the run is draining: it admits nothing anyway".to_owned()),
+        Ok(_) => {
+            let run = &mut state.runs[slot.ix()];
+            run.status = RunStatus::Paused;
+            run.reason = Some("paused by the operator".to_owned());
+            let text = format!("paused; {} in flight finish", run.queue.in_flight());
+            done(state, "run-paused", None, text, now, effects)
+        }
+    }
+}
+
+fn resume_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    match live(state, slot) {
+        Err(outcome) => outcome,
+        Ok(RunStatus::Paused) => {
+            let run = &mut state.runs[slot.ix()];
+            run.status = RunStatus::Running;
+            run.reason = None;
+            done(state, "run-resumed", None, "resumed".to_owned(), now, effects)
+        }
+        Ok(RunStatus::Draining) => CommandOutcome::Refused("the run is draining; resume it when it has ended".to_owned()),
+        Ok(_) => CommandOutcome::AlreadySo("the run is not paused".to_owned()),
+    }
+}
+
+fn drain_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    match live(state, slot) {
+        Err(outcome) => outcome,
+        Ok(RunStatus::Draining) => CommandOutcome::AlreadySo("the run is draining already".to_owned()),
+        Ok(_) => {
+            let run = &mut state.runs[slot.ix()];
+            run.status = RunStatus::Draining;
+            run.reason = Some("drained by the operator".to_owned());
+            let text = format!("draining: {} in flight finish, nothing more is sent", run.queue.in_flight());
+            let outcome = done(state, "run-draining", None, text, now, effects);
+            rest::settle(state, now, effects);
+            outcome
+        }
+    }
+}
+
+fn stop_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    if let Err(outcome) = live(state, slot) {
+        return outcome;
+    }
+    let in_flight = state.runs[slot.ix()].queue.in_flight();
+    rest::stop_now(state, slot, now, effects);
+    let run = &mut state.runs[slot.ix()];
+    run.status = RunStatus::Draining;
+    run.reason = Some("stopped by the operator".to_owned());
+    let text = format!("stopped; {in_flight} attempts abandoned, which may have been billed");
+    let outcome = done(state, "run-stopped", None, text, now, effects);
+    rest::settle(state, now, effects);
+    outcome
+}
+
+fn pause_org(state: &mut State, org: OrgId, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    let Some(org_state) = state.orgs.get_mut(org.ix()) else { return no_such("org") };
+    if org_state.paused {
+        return CommandOutcome::AlreadySo(format!("{} is paused already", org_state.label));
+    }
+    org_state.paused = true;
+    let text = format!("{} paused; {} in flight finish", org_state.label, org_state.in_flight());
+    done(state, "org-paused", Some(org), text, now, effects)
+}
+
+fn revive_org(state: &mut State, org: OrgId, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
+    let Some(org_state) = state.orgs.get_mut(org.ix()) else { return no_such("org") };
+    let label = org_state.label.clone();
+    let was_paused = std::mem::take(&mut org_state.paused);
+    if org_state.parked.take().is_some() || !org_state.breaker.is_closed() {
+        org_state.breaker.probe(now.mono);
+        let text = format!("{label} revived: one probe goes out first");
+        return done(state, "org-revived", Some(org), text, now, effects);
+    }
+    if was_paused {
+        return done(state, "org-revived", Some(org), format!("{label} takes work again"), now, effects);
+    }
+    let pool = state.orgs[org.ix()].pool;
+    if let Some((span, why)) = state.pools[pool].gate.closed_for(now.mono) {
+        return CommandOutcome::Refused(format!(
+            "{label} is closed for {:.0} s more ({why}); calls before that would fail and hurt colleagues",
+            span.as_secs_f64().ceil()
+        ));
+    }
+    CommandOutcome::AlreadySo(format!("{label} is neither parked nor paused"))
+}
+
+struct Cap {
+    seen: u32,
+    wanted: u32,
+    above_polite: bool,
+}
+
+fn set_cap(
+    state: &mut State,
+    org: OrgId,
+    family: Family,
+    cap: Cap,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) -> CommandOutcome {
+    if state.orgs.get(org.ix()).is_none() {
+        return no_such("org");
+    }
+    let label = state.orgs[org.ix()].label.clone();
+    let window = state.window_mut(org, family, now.mono);
+    let (is, polite) = (window.cap, window.polite_cap);
+    if cap.wanted == is {
+        return CommandOutcome::AlreadySo(format!("the cap of {label} for {family} is {is} already"));
+    }
+    if cap.seen != is {
+        return CommandOutcome::Refused(format!("the cap of {label} for {family} has become {is} meanwhile"));
+    }
+    if !(1..=10_000).contains(&cap.wanted) {
+        return CommandOutcome::Refused("a cap is between 1 and 10,000".to_owned());
+    }
+    if cap.wanted > polite && cap.wanted > is && !cap.above_polite {
+        return CommandOutcome::Refused(format!("{} is above the polite cap of {polite}: confirm it", cap.wanted));
+    }
+    window.set_cap(cap.wanted);
+    let mark = if cap.wanted > polite { format!(", above the polite cap of {polite}") } else { String::new() };
+    let text = format!("cap of {label} for {family}: {is} to {}{mark}", cap.wanted);
+    done(state, "cap-set", Some(org), text, now, effects)
+}

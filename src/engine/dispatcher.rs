@@ -1,0 +1,348 @@
+//! The async shell around the reducer: carries events in and effects out, and keeps time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinHandle};
+
+use crate::api::Transport;
+use crate::catalog::Catalog;
+use crate::model::{
+    ApiError, Counts, DispatchSettings, Mono, Money, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot, Snapshot,
+    Trouble, Wall,
+};
+use crate::requests::Input;
+use crate::store::{AuditEvent, Cache, Job, LineMeta, Record, RunDir, StateFile, StoreEvent, Writer, WriterSettings};
+
+use super::clock::Clock;
+use super::command::command;
+use super::event::{Effect, Event};
+use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
+use super::publish::Publisher;
+use super::queue::{Place, Queue};
+use super::reduce::{next_wake, reduce};
+use super::state::{RunFacts, State};
+use super::worker::{self, RunWork, Shared, Task};
+
+/// Between two pictures.
+const PUBLISH_EVERY: Duration = Duration::from_millis(100);
+
+/// Between two writes of `state.json` while nothing but counters changes: the heartbeat.
+const STATE_EVERY: Duration = Duration::from_secs(5);
+
+/// Events taken in one go.
+const BATCH: usize = 512;
+
+/// What the engine sends with.
+pub struct EngineSpec {
+    /// The orgs, in the order of their ids.
+    pub orgs: Vec<OrgSpec>,
+    /// How to behave.
+    pub settings: DispatchSettings,
+    /// What carries calls.
+    pub transport: Arc<dyn Transport>,
+    /// Prices.
+    pub catalog: Arc<Catalog>,
+    /// Seed of the jitter.
+    pub seed: u64,
+}
+
+/// A run to drive.
+pub struct RunSpec {
+    /// What does not change.
+    pub facts: RunFacts,
+    /// Its requests.
+    pub input: Arc<Input>,
+    /// How each request stands on disk: its durable outcome, if it has one, and whether that came from the cache.
+    pub standing: Vec<Standing>,
+    /// Cache keys by request; `None` when the cache is off.
+    pub keys: Option<Arc<[[u8; 32]]>>,
+    /// Its directory, owned.
+    pub dir: RunDir,
+    /// Where succeeded answers go besides.
+    pub cache: Option<Cache>,
+    /// Group commit.
+    pub writer: WriterSettings,
+    /// The state to begin with; its counters go on.
+    pub state: StateFile,
+}
+
+pub use crate::store::Standing;
+
+/// How a run came to rest.
+pub struct RunEnd {
+    /// Its slot.
+    pub slot: RunSlot,
+    /// As in the contract of exit codes, signals apart.
+    pub exit_code: u8,
+    /// Where its requests are.
+    pub counts: Counts,
+    /// Its directory. Dropping it releases the lock.
+    pub dir: RunDir,
+}
+
+/// A running engine.
+pub struct Started {
+    /// For the frontends.
+    pub handle: EngineHandle,
+    /// Ends when every run has come to rest, after the last picture.
+    pub ended: JoinHandle<Vec<RunEnd>>,
+}
+
+/// Starts the engine over these runs.
+pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Started {
+    let (events_in, events) = unbounded_channel();
+    let (commands_in, commands) = mpsc::channel(COMMAND_QUEUE);
+    let clock = Clock::start();
+    let labels: Arc<[String]> = spec.orgs.iter().map(|org| org.label.clone()).collect();
+    let mut state = State::new(&spec.orgs, spec.settings, spec.seed);
+    let shared = Shared { transport: spec.transport, events: events_in, clock, labels };
+    let runs = runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect();
+    let mut publisher = Publisher::default();
+    let first = publisher.picture(&mut state, clock.now());
+    let (pictures, snapshots) = watch::channel(Arc::new(first));
+    let dispatcher = Dispatcher {
+        state,
+        runs,
+        shared,
+        events,
+        commands,
+        pictures,
+        publisher,
+        published: Mono::ZERO,
+        closed: unbounded_channel(),
+    };
+    Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run()) }
+}
+
+/// A run's hands: its worker context, its writer, its attempts under way.
+struct Run {
+    work: Arc<RunWork>,
+    writer: Option<Writer>,
+    template: StateFile,
+    state_written: Mono,
+    status_written: Option<crate::model::RunStatus>,
+    attempts: HashMap<RequestNo, AbortHandle>,
+    end: Option<RunEnd>,
+}
+
+impl Run {
+    fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Run {
+        let input = Arc::clone(&spec.input);
+        let places = spec.standing.into_iter().map(place).collect();
+        let queue = Queue::new(places, |no| input.family_of(no));
+        let slot = state.add_run(spec.facts, queue, shared.clock.mono());
+        let events = shared.events.clone();
+        let writer = Writer::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event));
+        Run {
+            work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
+            writer: Some(writer),
+            template: spec.state,
+            state_written: Mono::ZERO,
+            status_written: None,
+            attempts: HashMap::new(),
+            end: None,
+        }
+    }
+
+    fn store(&self, job: Job) {
+        if let Some(writer) = &self.writer {
+            writer.send(job);
+        }
+    }
+}
+
+fn place(standing: Standing) -> Place {
+    match standing {
+        Standing::Open => Place::Waiting,
+        Standing::Cached => Place::Cached,
+        Standing::Done(outcome) => Place::Done(outcome),
+    }
+}
+
+fn tell(events: &UnboundedSender<Event>, run: RunSlot, event: StoreEvent) {
+    let event = match event {
+        StoreEvent::Synced { done, .. } => Event::Synced { run, done },
+        StoreEvent::Blocked { message } => Event::StoreBlocked { run, message },
+        StoreEvent::Healed => Event::StoreHealed { run },
+    };
+    // The dispatcher outlives the writers; when it is gone, nobody counts any more.
+    let _ = events.send(event);
+}
+
+struct Dispatcher {
+    state: State,
+    runs: Vec<Run>,
+    shared: Shared,
+    events: UnboundedReceiver<Event>,
+    commands: mpsc::Receiver<CommandRequest>,
+    pictures: watch::Sender<Arc<Snapshot>>,
+    publisher: Publisher,
+    published: Mono,
+    /// Runs whose writers have been closed.
+    closed: (UnboundedSender<RunEnd>, UnboundedReceiver<RunEnd>),
+}
+
+impl Dispatcher {
+    async fn run(mut self) -> Vec<RunEnd> {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut effects = Vec::new();
+        let sleep = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(sleep);
+        loop {
+            let now = self.shared.clock.now();
+            for event in &batch {
+                self.forget(event);
+            }
+            reduce(&mut self.state, batch.drain(..), now, &mut effects);
+            self.perform(&mut effects);
+            self.keep_state_files(now.mono);
+            self.publish(false);
+            if self.runs.iter().all(|run| run.end.is_some()) {
+                break;
+            }
+            let wake = next_wake(&self.state, now.mono).unwrap_or(now.mono + STATE_EVERY);
+            sleep.as_mut().reset(self.shared.clock.instant(wake));
+            tokio::select! {
+                biased;
+                Some(request) = self.commands.recv() => {
+                    let now = self.shared.clock.now();
+                    let outcome = command(&mut self.state, request.command, now, &mut effects);
+                    // Whoever asked may have left.
+                    let _ = request.reply.send(outcome);
+                    self.published = Mono::ZERO;
+                }
+                n = self.events.recv_many(&mut batch, BATCH) => debug_assert!(n > 0, "the dispatcher holds a sender"),
+                Some(end) = self.closed.1.recv() => {
+                    let slot = end.slot;
+                    self.runs[slot.ix()].end = Some(end);
+                }
+                () = &mut sleep => {}
+            }
+        }
+        self.publish(true);
+        self.runs.into_iter().filter_map(|run| run.end).collect()
+    }
+
+    /// The task of an attempt that has ended needs no aborting any more.
+    fn forget(&mut self, event: &Event) {
+        let (run, no) = match event {
+            Event::Attempted(attempt) => (attempt.run, attempt.no),
+            Event::Unreadable { run, no, .. } => (*run, *no),
+            _ => return,
+        };
+        self.runs[run.ix()].attempts.remove(&no);
+    }
+
+    fn perform(&mut self, effects: &mut Vec<Effect>) {
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send { run, no, org, attempt, .. } => {
+                    let run = &mut self.runs[run.ix()];
+                    let task = worker::attempt(self.shared.clone(), Arc::clone(&run.work), Task { no, org, attempt });
+                    run.attempts.insert(no, tokio::spawn(task).abort_handle());
+                }
+                Effect::Record(record) => self.runs[record.run.ix()].store(Job::Record(record)),
+                Effect::RecordReDrivable { run, no, org, attempts, trouble, error } => {
+                    let record = self.left_over(run, no, org, attempts, trouble, &error);
+                    self.runs[run.ix()].store(Job::Record(record));
+                }
+                Effect::Audit { kind, org, text } => self.audit(kind, org, &text),
+                Effect::Abandon { run } => {
+                    for (_, attempt) in self.runs[run.ix()].attempts.drain() {
+                        attempt.abort();
+                    }
+                }
+                Effect::Rest { run, exit_code } => self.rest(run, exit_code),
+            }
+        }
+    }
+
+    /// The line of a request that came to rest without a terminal outcome. Its id is left empty when the input can no
+    /// longer be read; the number of the request still says which it is.
+    fn left_over(
+        &self,
+        run: RunSlot,
+        no: RequestNo,
+        org: OrgId,
+        attempts: u16,
+        trouble: Trouble,
+        error: &ApiError,
+    ) -> Record {
+        let input = &self.runs[run.ix()].work.input;
+        let custom_id = input.read(no).map(|line| line.custom_id).unwrap_or_default();
+        let meta = LineMeta {
+            no,
+            outcome: Outcome::ReDrivable,
+            org: self.shared.labels.get(org.ix()).map_or("", String::as_str),
+            path: Route::Sync,
+            attempt: attempts,
+            request_id: None,
+            latency: Duration::ZERO,
+            cost: Money::ZERO,
+            at: self.shared.clock.now().wall,
+            crc: input.crc_of(no),
+        };
+        let kind = if error.kind.is_empty() { trouble.as_str() } else { &error.kind };
+        let body = serde_json::json!({"type": "error", "error": {"type": kind, "message": error.message}}).to_string();
+        let line = crate::store::journal_line(&custom_id, body.as_bytes(), &meta);
+        Record { run, no, outcome: Outcome::ReDrivable, line, cache: None }
+    }
+
+    fn audit(&self, kind: &'static str, org: Option<OrgId>, text: &str) {
+        let label = org.and_then(|org| self.shared.labels.get(org.ix())).cloned();
+        tracing::info!(target: "fandeck::engine", "{text}");
+        for run in &self.runs {
+            run.store(Job::Audit(AuditEvent::new(self.shared.clock.now().wall, kind, label.clone(), text)));
+        }
+    }
+
+    /// Writes `state.json` when the status has changed, and else as a heartbeat.
+    fn keep_state_files(&mut self, now: Mono) {
+        for ix in 0..self.runs.len() {
+            let status = self.state.runs[ix].status;
+            let run = &self.runs[ix];
+            let due = run.status_written != Some(status) || now.since(run.state_written) >= STATE_EVERY;
+            if !due || run.end.is_some() || status.is_over() {
+                continue;
+            }
+            let file = self.state_file(ix, None);
+            let run = &mut self.runs[ix];
+            run.status_written = Some(status);
+            run.state_written = now;
+            run.store(Job::State(Box::new(file)));
+        }
+    }
+
+    fn state_file(&mut self, ix: usize, exit_code: Option<u8>) -> StateFile {
+        let now = self.shared.clock.now();
+        let picture = self.publisher.picture(&mut self.state, now);
+        self.runs[ix].template.at_this_point(&picture.runs[ix], &picture.orgs, exit_code, Wall(now.wall.0))
+    }
+
+    /// The run's last state, flushed; its directory is handed back.
+    fn rest(&mut self, slot: RunSlot, exit_code: u8) {
+        let file = self.state_file(slot.ix(), Some(exit_code));
+        let counts = self.state.runs[slot.ix()].queue.counts();
+        let run = &mut self.runs[slot.ix()];
+        run.store(Job::State(Box::new(file)));
+        let Some(writer) = run.writer.take() else { return };
+        let closed = self.closed.0.clone();
+        // Closing waits for the disk; the other runs go on meanwhile.
+        tokio::task::spawn_blocking(move || {
+            let _ = closed.send(RunEnd { slot, exit_code, counts, dir: writer.close() });
+        });
+    }
+
+    fn publish(&mut self, now_anyway: bool) {
+        let now = self.shared.clock.now();
+        let due = self.published == Mono::ZERO || now.mono.since(self.published) >= PUBLISH_EVERY;
+        if due || now_anyway {
+            self.published = now.mono;
+            self.pictures.send_replace(Arc::new(self.publisher.picture(&mut self.state, now)));
+        }
+    }
+}

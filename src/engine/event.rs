@@ -1,0 +1,61 @@
+//! What the reducer is told, and what it asks for.
+//!
+//! An `Event` is in the past tense: it has happened and cannot be refused. An `Effect` is to be done by the shell, in
+//! order. Payloads (the journal line of an answer) ride through the reducer unread, so that one owner decides whether
+//! they are recorded.
+
+use std::time::Duration;
+
+use crate::model::{
+    ApiError, Family, Mono, Money, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+};
+use crate::store::Record;
+
+/// Something that has happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// An attempt came to an end.
+    Attempted(Box<Attempt>),
+    /// The request could not be read from the input as it was indexed: the file is gone, or was edited.
+    Unreadable { run: RunSlot, no: RequestNo, org: OrgId, message: String },
+    /// Outcomes are durable.
+    Synced { run: RunSlot, done: Vec<(RequestNo, Outcome)> },
+    /// Outcomes cannot be made durable; why, and what to do.
+    StoreBlocked { run: RunSlot, message: String },
+    /// They can again.
+    StoreHealed { run: RunSlot },
+}
+
+/// One attempt, ended.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) run: RunSlot,
+    pub(crate) no: RequestNo,
+    pub(crate) org: OrgId,
+    pub(crate) started: Mono,
+    pub(crate) latency: Duration,
+    pub(crate) verdict: Verdict,
+    pub(crate) limits: RateLimits,
+    pub(crate) retry_after: RetryAfter,
+    pub(crate) organization: Option<String>,
+    pub(crate) cost: Money,
+    /// The journal line of a terminal outcome.
+    pub(crate) record: Option<Record>,
+}
+
+/// Something to do.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Make an attempt.
+    Send { run: RunSlot, no: RequestNo, org: OrgId, family: Family, attempt: u16 },
+    /// Make an outcome durable, and say so with `Synced`.
+    Record(Record),
+    /// Leave a trace of a request that comes to rest without a terminal outcome.
+    RecordReDrivable { run: RunSlot, no: RequestNo, org: OrgId, attempts: u16, trouble: Trouble, error: ApiError },
+    /// Write to the audit trail of every run.
+    Audit { kind: &'static str, org: Option<OrgId>, text: String },
+    /// Abandon the attempts of a run that are under way.
+    Abandon { run: RunSlot },
+    /// The run has come to rest: write its last state.
+    Rest { run: RunSlot, exit_code: u8 },
+}

@@ -1,0 +1,320 @@
+//! The requests of a run that wait for an org: those never sent, in input order, and those to be sent again.
+//!
+//! Memory is flat: one byte a request says where it is, and one cursor a family walks the input. Only requests that
+//! failed and wait for another attempt have an entry of their own.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::model::{ApiError, Counts, Family, Mono, OrgId, Outcome, RequestNo, Trouble};
+
+/// Where a request is. Every request is in exactly one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Waits, never tried to the end.
+    Waiting,
+    /// Waits for another attempt.
+    Again,
+    /// Being answered.
+    InFlight,
+    /// Answered, not yet durable.
+    Unsynced,
+    /// Durable.
+    Done(Outcome),
+    /// Answered from the cache, durable.
+    Cached,
+}
+
+/// The failed attempts of a request that has no terminal outcome yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Redrive {
+    pub(crate) attempts: u16,
+    pub(crate) org: OrgId,
+    pub(crate) trouble: Trouble,
+    pub(crate) error: ApiError,
+}
+
+/// The queue of one run.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    places: Vec<Place>,
+    /// Family of each request; empty when all are of `only`.
+    families: Vec<Family>,
+    only: Family,
+    cursors: [u32; Family::COUNT],
+    again: [BinaryHeap<Reverse<(Mono, u32)>>; Family::COUNT],
+    redrives: HashMap<u32, Redrive>,
+    waiting: [u32; Family::COUNT],
+    /// What is being answered, and by which org.
+    flying: HashMap<u32, OrgId>,
+    counts: Counts,
+}
+
+impl Queue {
+    /// A queue over `places`, as recovery and the cache left them. `family` tells each request's family.
+    pub(crate) fn new(places: Vec<Place>, family: impl Fn(RequestNo) -> Family) -> Queue {
+        let families: Vec<Family> = (0..places.len() as u32).map(|no| family(RequestNo(no))).collect();
+        let only = families.first().copied().unwrap_or(Family::Other);
+        let mut counts = Counts { total: places.len() as u64, ..Counts::default() };
+        let mut waiting = [0; Family::COUNT];
+        for (place, family) in places.iter().zip(&families) {
+            match place {
+                Place::Done(Outcome::Succeeded) => counts.succeeded += 1,
+                Place::Done(Outcome::Refused) => counts.refused += 1,
+                Place::Done(Outcome::Invalid) => counts.invalid += 1,
+                Place::Cached => counts.cached += 1,
+                _ => {
+                    counts.unsent += 1;
+                    waiting[family.ix()] += 1;
+                }
+            }
+        }
+        let mixed = families.iter().any(|family| *family != only);
+        Queue {
+            places,
+            families: if mixed { families } else { Vec::new() },
+            only,
+            cursors: [0; Family::COUNT],
+            again: Default::default(),
+            redrives: HashMap::new(),
+            waiting,
+            flying: HashMap::new(),
+            counts,
+        }
+    }
+
+    /// Where every request is, in numbers.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = self.counts;
+        counts.in_flight = self.flying.len() as u64;
+        counts
+    }
+
+    /// Family of a request.
+    pub(crate) fn family(&self, no: RequestNo) -> Family {
+        self.families.get(no.ix()).copied().unwrap_or(self.only)
+    }
+
+    /// Whether a request of this family could be sent now.
+    pub(crate) fn has_work(&self, family: Family, now: Mono) -> bool {
+        self.waiting[family.ix()] > 0 || self.due(family, now)
+    }
+
+    /// Whether anything waits, now or later.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.iter().all(|n| *n == 0) && self.again.iter().all(BinaryHeap::is_empty)
+    }
+
+    /// When the next request that waits for another attempt is due.
+    pub(crate) fn next_due(&self) -> Option<Mono> {
+        self.again.iter().filter_map(|heap| heap.peek().map(|Reverse((at, _))| *at)).min()
+    }
+
+    fn due(&self, family: Family, now: Mono) -> bool {
+        self.again[family.ix()].peek().is_some_and(|Reverse((at, _))| *at <= now)
+    }
+
+    /// Takes the next request of a family for an org: those to be sent again first, then in input order. Gives the
+    /// number of the attempt, from 1.
+    pub(crate) fn take(&mut self, family: Family, org: OrgId, now: Mono) -> Option<(RequestNo, u16)> {
+        let no = if self.due(family, now) {
+            let Reverse((_, no)) = self.again[family.ix()].pop()?;
+            no
+        } else {
+            self.next_waiting(family)?
+        };
+        self.places[no as usize] = Place::InFlight;
+        self.flying.insert(no, org);
+        let attempt = self.redrives.get(&no).map_or(1, |redrive| redrive.attempts.saturating_add(1));
+        Some((RequestNo(no), attempt))
+    }
+
+    fn next_waiting(&mut self, family: Family) -> Option<u32> {
+        if self.waiting[family.ix()] == 0 {
+            return None;
+        }
+        let mut at = self.cursors[family.ix()];
+        while (at as usize) < self.places.len() {
+            let no = at;
+            at += 1;
+            if self.places[no as usize] == Place::Waiting && self.family(RequestNo(no)) == family {
+                self.cursors[family.ix()] = at;
+                self.waiting[family.ix()] -= 1;
+                return Some(no);
+            }
+        }
+        self.cursors[family.ix()] = at;
+        None
+    }
+
+    /// Whether this request is being answered.
+    pub(crate) fn is_in_flight(&self, no: RequestNo) -> bool {
+        self.places.get(no.ix()) == Some(&Place::InFlight)
+    }
+
+    /// A terminal answer arrived; it is not durable yet.
+    pub(crate) fn answered(&mut self, no: RequestNo) {
+        if self.is_in_flight(no) {
+            self.places[no.ix()] = Place::Unsynced;
+            self.flying.remove(&no.0);
+            self.counts.unsynced += 1;
+        }
+    }
+
+    /// An outcome is durable.
+    pub(crate) fn synced(&mut self, no: RequestNo, outcome: Outcome) {
+        if self.places.get(no.ix()) != Some(&Place::Unsynced) || !outcome.is_terminal() {
+            return;
+        }
+        self.places[no.ix()] = Place::Done(outcome);
+        self.counts.unsynced -= 1;
+        if self.redrives.remove(&no.0).is_some() {
+            self.counts.re_drivable -= 1;
+        } else {
+            self.counts.unsent -= 1;
+        }
+        match outcome {
+            Outcome::Succeeded => self.counts.succeeded += 1,
+            Outcome::Refused => self.counts.refused += 1,
+            Outcome::Invalid => self.counts.invalid += 1,
+            Outcome::ReDrivable => {}
+        }
+    }
+
+    /// An attempt failed through no fault of the request: back it goes, to be sent from `not_before` on.
+    pub(crate) fn failed(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError, not_before: Mono) {
+        if !self.is_in_flight(no) {
+            return;
+        }
+        self.put_back(no, not_before);
+        let attempts = match self.redrives.get(&no.0) {
+            Some(redrive) => redrive.attempts.saturating_add(1),
+            None => {
+                self.counts.unsent -= 1;
+                self.counts.re_drivable += 1;
+                1
+            }
+        };
+        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error });
+    }
+
+    /// An attempt was not made after all: back it goes as it was.
+    pub(crate) fn give_back(&mut self, no: RequestNo, now: Mono) {
+        if self.is_in_flight(no) {
+            self.put_back(no, now);
+        }
+    }
+
+    fn put_back(&mut self, no: RequestNo, not_before: Mono) {
+        self.flying.remove(&no.0);
+        self.places[no.ix()] = Place::Again;
+        let family = self.family(no);
+        self.again[family.ix()].push(Reverse((not_before, no.0)));
+    }
+
+    /// Attempts of a request that failed so far.
+    pub(crate) fn failed_attempts(&self, no: RequestNo) -> u16 {
+        self.redrives.get(&no.0).map_or(0, |redrive| redrive.attempts)
+    }
+
+    /// Requests that failed and have no terminal outcome.
+    pub(crate) fn redrives(&self) -> impl Iterator<Item = (RequestNo, &Redrive)> {
+        self.redrives.iter().map(|(no, redrive)| (RequestNo(*no), redrive))
+    }
+
+    /// Requests that are being answered.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.flying.len() as u32
+    }
+
+    /// What is being answered, and by which org.
+    pub(crate) fn flying(&self) -> Vec<(RequestNo, OrgId)> {
+        self.flying.iter().map(|(no, org)| (RequestNo(*no), *org)).collect()
+    }
+
+    /// Where each request is; for the tests of conservation.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::LimitKind;
+
+    fn queue(n: usize) -> Queue {
+        Queue::new(vec![Place::Waiting; n], |_| Family::Haiku)
+    }
+
+    const LIMITED: Trouble = Trouble::RateLimited(LimitKind::Steady);
+
+    #[test]
+    fn requests_go_out_in_input_order_and_failed_ones_first_once_due() {
+        let mut queue = queue(3);
+        let t0 = Mono::ZERO;
+        let later = t0 + Duration::from_secs(5);
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), t0), Some((RequestNo(0), 1)));
+        queue.failed(RequestNo(0), OrgId(0), LIMITED, ApiError::default(), later);
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), t0), Some((RequestNo(1), 1)));
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), Some((RequestNo(0), 2)));
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), Some((RequestNo(2), 1)));
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), None);
+    }
+
+    #[test]
+    fn families_have_queues_of_their_own() {
+        let mut queue = Queue::new(vec![Place::Waiting; 4], |no| {
+            if no.0 % 2 == 0 { Family::Opus } else { Family::Haiku }
+        });
+        let take = |queue: &mut Queue, family| queue.take(family, OrgId(0), Mono::ZERO).map(|(no, _)| no.0);
+        assert_eq!(take(&mut queue, Family::Haiku), Some(1));
+        assert_eq!(take(&mut queue, Family::Opus), Some(0));
+        assert_eq!(take(&mut queue, Family::Haiku), Some(3));
+        assert_eq!(take(&mut queue, Family::Haiku), None);
+        assert!(queue.has_work(Family::Opus, Mono::ZERO) && !queue.has_work(Family::Haiku, Mono::ZERO));
+    }
+
+    #[test]
+    fn what_recovery_found_done_is_not_sent() {
+        let places = vec![Place::Done(Outcome::Succeeded), Place::Cached, Place::Waiting, Place::Done(Outcome::Invalid)];
+        let mut queue = Queue::new(places, |_| Family::Haiku);
+        assert_eq!(queue.counts().done(), 3);
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), Mono::ZERO), Some((RequestNo(2), 1)));
+        assert!(queue.is_empty());
+    }
+
+    proptest! {
+        /// Conservation: whatever happens in whatever order, every request is in exactly one place and the counters say so.
+        #[test]
+        fn every_request_is_in_exactly_one_place(n in 1usize..40, steps in prop::collection::vec((0u8..5, 0u32..40), 0..300)) {
+            let mut queue = queue(n);
+            let mut now = Mono::ZERO;
+            for (step, arg) in steps {
+                now = now + Duration::from_millis(10);
+                let no = RequestNo(arg % n as u32);
+                match step {
+                    0 => { queue.take(Family::Haiku, OrgId(0), now); }
+                    1 => queue.answered(no),
+                    2 => queue.synced(no, Outcome::Succeeded),
+                    3 => queue.failed(no, OrgId(0), LIMITED, ApiError::default(), now + Duration::from_millis(u64::from(arg))),
+                    _ => queue.give_back(no, now),
+                }
+                let counts = queue.counts();
+                let at = |place: Place| queue.places().iter().filter(|p| **p == place).count() as u64;
+                prop_assert_eq!(counts.done() + counts.open(), n as u64);
+                prop_assert_eq!(at(Place::InFlight), counts.in_flight);
+                prop_assert_eq!(at(Place::Unsynced), counts.unsynced);
+                prop_assert_eq!(at(Place::Done(Outcome::Succeeded)), counts.succeeded);
+                let waits = at(Place::Waiting) + at(Place::Again);
+                prop_assert_eq!(waits, u64::from(queue.waiting.iter().sum::<u32>()) + queue.again.iter().map(|h| h.len() as u64).sum::<u64>());
+                prop_assert_eq!(waits + counts.in_flight + counts.unsynced, counts.open());
+            }
+        }
+    }
+}

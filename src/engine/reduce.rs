@@ -1,0 +1,366 @@
+//! The reducer: State × Event × now → Effects. Pure and synchronous, so every behaviour is tested without a network,
+//! a disk or a clock.
+
+use std::time::Duration;
+
+use crate::model::snapshot::ParkReason;
+use crate::model::{
+    AccountTrouble, ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+};
+
+use super::breaker::Trip;
+use super::event::{Attempt, Effect, Event};
+use super::gate::{Wait, backoff};
+use super::state::{OrgState, Parked, State};
+use super::window::Cut;
+use super::{admit, rest};
+
+/// Takes a batch of events, in order, and then admits what may go. Effects come out in the order in which they are to be
+/// done.
+pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
+    unpark_in_time(state, now, effects);
+    for event in events {
+        one(state, event, now, effects);
+    }
+    admit::admit(state, now, effects);
+    rest::settle(state, now, effects);
+}
+
+fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
+    match event {
+        Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
+        Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, message, now, effects),
+        Event::Synced { run, done } => {
+            let run = &mut state.runs[run.ix()];
+            for (no, outcome) in done {
+                run.queue.synced(no, outcome);
+                run.outcomes.add(u32::from(outcome.is_terminal()), now.mono);
+            }
+        }
+        Event::StoreBlocked { run, message } => {
+            let text = format!("nothing more is sent: {message}");
+            state.runs[run.ix()].store_trouble = Some(message);
+            state.note(Level::Error, "store-blocked", None, text, now, effects);
+        }
+        Event::StoreHealed { run } => {
+            if state.runs[run.ix()].store_trouble.take().is_some() {
+                let text = "the run directory takes outcomes again: going on".to_owned();
+                state.note(Level::Info, "store-healed", None, text, now, effects);
+            }
+        }
+    }
+}
+
+/// An attempt has ended: frees its slot, lets the controllers learn from it, and finds the request its next place.
+fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Effect>) {
+    let Attempt { run, no, org, started, latency, verdict, limits, retry_after, organization, cost, record } = attempt;
+    if !state.runs[run.ix()].queue.is_in_flight(no) {
+        return;
+    }
+    let family = state.runs[run.ix()].queue.family(no);
+    ended(state, org, family);
+    let pool = state.orgs[org.ix()].pool;
+    state.pools[pool].headroom.observe(&limits, now.mono);
+    if let Some(organization) = organization {
+        share_organisation(state, org, organization, now, effects);
+    }
+    match verdict {
+        Verdict::Answered { refused, usage } => {
+            answered(state, run, org, started, now, effects);
+            let totals = &mut state.orgs[org.ix()].totals;
+            if refused {
+                totals.n_refused += 1;
+            } else {
+                totals.n_ok += 1;
+            }
+            totals.tokens_in += usage.prompt_tokens();
+            totals.tokens_out += usage.output_tokens;
+            totals.cost += cost;
+            state.orgs[org.ix()].answers.add(1, now.mono);
+            let _ = state.orgs[org.ix()].latency.record(latency.as_millis().min(u128::from(u32::MAX)) as u64);
+            let run = &mut state.runs[run.ix()];
+            run.fuse.off = true;
+            run.cost += cost;
+            run.queue.answered(no);
+            effects.extend(record.map(Effect::Record));
+        }
+        Verdict::Invalid(error) => {
+            answered(state, run, org, started, now, effects);
+            state.orgs[org.ix()].totals.n_invalid += 1;
+            state.runs[run.ix()].queue.answered(no);
+            effects.extend(record.map(Effect::Record));
+            rest::invalid(state, run, &error, now, effects);
+        }
+        Verdict::Trouble(Trouble::Account(account), error) => {
+            state.orgs[org.ix()].totals.n_account += 1;
+            state.runs[run.ix()].queue.give_back(no, now.mono);
+            park_for_account(state, org, account, &error, now, effects);
+        }
+        Verdict::Trouble(Trouble::RateLimited(kind), error) => {
+            let org_state = &mut state.orgs[org.ix()];
+            match kind {
+                LimitKind::Steady => org_state.totals.n_429_steady += 1,
+                LimitKind::Ramp => org_state.totals.n_429_ramp += 1,
+            }
+            heard(state, run, org, started, now, effects);
+            let seen = Limited { family, started, kind, limits, retry_after };
+            rate_limited(state, org, &seen, now, effects);
+            state.runs[run.ix()].queue.failed(no, org, Trouble::RateLimited(kind), error, now.mono);
+        }
+        Verdict::Trouble(trouble, error) => {
+            failed(state, run, no, org, started, trouble, error, retry_after, now, effects);
+        }
+    }
+}
+
+/// Frees the slot of a call.
+pub(super) fn ended(state: &mut State, org: OrgId, family: Family) {
+    let pool = state.orgs[org.ix()].pool;
+    if let Some(window) = &mut state.pools[pool].windows[family.ix()] {
+        window.ended();
+    }
+    let in_flight = &mut state.orgs[org.ix()].in_flight[family.ix()];
+    *in_flight = in_flight.saturating_sub(1);
+}
+
+/// The API took a request: it was not limited, and the org works.
+fn answered(state: &mut State, run: RunSlot, org: OrgId, started: Mono, now: Now, effects: &mut Vec<Effect>) {
+    let pool = state.orgs[org.ix()].pool;
+    state.pools[pool].gate.answered();
+    state.orgs[org.ix()].proven = true;
+    heard(state, run, org, started, now, effects);
+}
+
+/// The API was heard of, be it by a 429.
+fn heard(state: &mut State, run: RunSlot, org: OrgId, started: Mono, now: Now, effects: &mut Vec<Effect>) {
+    let outage = &mut state.runs[run.ix()].outage;
+    outage.heard = true;
+    outage.since = None;
+    if state.orgs[org.ix()].breaker.answered(started) {
+        let text = format!("{}: the probe was answered: back at work", state.orgs[org.ix()].label);
+        state.note(Level::Info, "breaker-closed", Some(org), text, now, effects);
+    }
+}
+
+/// What a 429 showed.
+struct Limited {
+    family: Family,
+    started: Mono,
+    kind: LimitKind,
+    limits: RateLimits,
+    retry_after: RetryAfter,
+}
+
+/// Cuts the window, once an episode, and closes the organisation for as long as it asks.
+fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects: &mut Vec<Effect>) {
+    let cut = state.window_mut(org, seen.family, now.mono).cut(seen.started, now.mono);
+    let new_episode = cut != Cut::SameEpisode;
+    let State { pools, orgs, settings, rng, .. } = state;
+    let gate = &mut pools[orgs[org.ix()].pool].gate;
+    let wait = gate.wait(seen.retry_after, &seen.limits, new_episode, settings, rng);
+    if let Wait::For(span, why) = wait {
+        gate.close(span, why, now.mono);
+    }
+    let label = orgs[org.ix()].label.clone();
+    if let Wait::Park(span) = wait {
+        let until = Some(now.mono + span);
+        let text = format!("{label}: retry-after of {} s: parked until then, its requests go to the others", span.as_secs());
+        park(state, org, Parked { why: ParkReason::RetryAfter, until }, text, now, effects);
+    }
+    if let Cut::Cut { from, to } = cut {
+        let what = match seen.kind {
+            LimitKind::Steady => "429",
+            LimitKind::Ramp => "429 for growing too sharply",
+        };
+        let closed = match wait {
+            Wait::For(span, why) => format!(", closed for {:.1} s ({why})", span.as_secs_f64()),
+            Wait::Park(_) | Wait::Nothing => String::new(),
+        };
+        let text = format!("{label}: {what}: window of {} cut from {from} to {to}{closed}; re-driving", seen.family);
+        state.note(Level::Info, "window-cut", Some(org), text, now, effects);
+    }
+}
+
+/// An attempt failed that was neither limited nor answered: the request waits by itself, holding no slot.
+#[expect(clippy::too_many_arguments, reason = "all of one attempt; bundling them would only rename the list")]
+fn failed(
+    state: &mut State,
+    run: RunSlot,
+    no: RequestNo,
+    org: OrgId,
+    started: Mono,
+    trouble: Trouble,
+    error: ApiError,
+    retry_after: RetryAfter,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let totals = &mut state.orgs[org.ix()].totals;
+    match trouble {
+        Trouble::Overloaded => totals.n_overloaded += 1,
+        Trouble::Server => totals.n_5xx += 1,
+        _ => totals.n_transport += 1,
+    }
+    let charged = u64::from(trouble.possibly_charged());
+    totals.n_possibly_charged += charged;
+    let State { orgs, pools, runs, settings, rng, .. } = state;
+    let run = &mut runs[run.ix()];
+    run.possibly_charged += charged;
+    run.outage.since.get_or_insert(started);
+    run.outage.last = Some(error.clone());
+    if let RetryAfter::After(span) = retry_after {
+        pools[orgs[org.ix()].pool].gate.close(span.min(settings.park_after), "retry-after", now.mono);
+    }
+    let trip = orgs[org.ix()].breaker.failed(started, now.mono, settings, rng);
+    let wait = backoff(u32::from(run.queue.failed_attempts(no)), settings, rng);
+    let text = match trip {
+        Trip::No => None,
+        Trip::Opened { failures, wait } => Some(format!(
+            "{}: {failures} failures in a row, the last: {error}; next probe in {:.1} s",
+            orgs[org.ix()].label,
+            wait.as_secs_f64()
+        )),
+    };
+    run.queue.failed(no, org, trouble, error, now.mono + wait);
+    if let Some(text) = text {
+        restart_windows(state, org, now.mono);
+        state.note(Level::Warn, "breaker-open", Some(org), text, now, effects);
+    }
+}
+
+fn restart_windows(state: &mut State, org: OrgId, now: Mono) {
+    let pool = state.orgs[org.ix()].pool;
+    for window in state.pools[pool].windows.iter_mut().flatten() {
+        window.restart(now);
+    }
+}
+
+fn park_for_account(
+    state: &mut State,
+    org: OrgId,
+    account: AccountTrouble,
+    error: &ApiError,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let OrgState { label, key_env, host, .. } = &state.orgs[org.ix()];
+    let remedy = match account {
+        AccountTrouble::Auth => format!("check the key in {key_env}"),
+        AccountTrouble::Permission => format!("the key in {key_env} may not use this model or endpoint"),
+        AccountTrouble::Billing | AccountTrouble::Credit => "see Plans & Billing of that organisation".to_owned(),
+        AccountTrouble::SpendLimit => "raise the spend limit, or wait for the month's turn".to_owned(),
+        AccountTrouble::OnHold => "ask the organisation's administrator".to_owned(),
+        AccountTrouble::Endpoint => format!("{host} does not answer like the Anthropic API: check base-url"),
+    };
+    let text = format!(
+        "{label}: parked: {}: {error}; its requests go to the others, unburned; {remedy}, then revive it",
+        account.as_str()
+    );
+    park(state, org, Parked { why: ParkReason::Account(account), until: None }, text, now, effects);
+}
+
+/// Parks an org, and says so once.
+fn park(state: &mut State, org: OrgId, parked: Parked, text: String, now: Now, effects: &mut Vec<Effect>) {
+    let standing = &mut state.orgs[org.ix()].parked;
+    let said = standing.is_some();
+    // An account's trouble outlasts any time; of two times the later one counts.
+    match standing {
+        Some(Parked { until: None, .. }) => {}
+        Some(Parked { until: Some(old), .. }) if parked.until.is_some_and(|new| new <= *old) => {}
+        _ => *standing = Some(parked),
+    }
+    if !said {
+        state.note(Level::Warn, "parked", Some(org), text, now, effects);
+    }
+}
+
+/// Orgs whose parking time is over come back with a probe.
+fn unpark_in_time(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
+    for ix in 0..state.orgs.len() {
+        let org = &mut state.orgs[ix];
+        if org.parked.is_some_and(|parked| parked.until.is_some_and(|until| until <= now.mono)) {
+            org.parked = None;
+            org.breaker.probe(now.mono);
+            let text = format!("{}: its parking time is over: one probe goes out", org.label);
+            state.note(Level::Info, "unparked", Some(OrgId(ix as u16)), text, now, effects);
+        }
+    }
+}
+
+/// Keys of one organisation draw from one pool: its limits are the organisation's, not the key's.
+fn share_organisation(state: &mut State, org: OrgId, organization: String, now: Now, effects: &mut Vec<Effect>) {
+    let own = state.orgs[org.ix()].pool;
+    if state.pools[own].organization.as_deref() == Some(organization.as_str()) {
+        return;
+    }
+    let other = state.pools.iter().position(|pool| pool.organization.as_deref() == Some(organization.as_str()));
+    let Some(other) = other else {
+        state.pools[own].organization = Some(organization);
+        return;
+    };
+    for family in Family::ALL {
+        let moved = state.orgs[org.ix()].in_flight[family.ix()];
+        if let Some(window) = &mut state.pools[own].windows[family.ix()] {
+            window.in_flight = window.in_flight.saturating_sub(moved);
+        }
+        if moved > 0 {
+            state.orgs[org.ix()].pool = other;
+            state.window_mut(org, family, now.mono).in_flight += moved;
+            state.orgs[org.ix()].pool = own;
+        }
+    }
+    if let Some((span, why)) = state.pools[own].gate.closed_for(now.mono) {
+        state.pools[other].gate.close(span, why, now.mono);
+    }
+    state.orgs[org.ix()].pool = other;
+    let first = state.orgs.iter().find(|o| o.pool == other && o.id != org).map(|o| o.label.clone());
+    let text = format!(
+        "{}: its key belongs to the organisation of {}: both share one window",
+        state.orgs[org.ix()].label,
+        first.unwrap_or_default()
+    );
+    state.note(Level::Warn, "shared-organisation", Some(org), text, now, effects);
+}
+
+/// The input is not what was indexed: sending on would send bytes that nobody validated.
+fn unreadable(
+    state: &mut State,
+    run: RunSlot,
+    no: RequestNo,
+    org: OrgId,
+    message: String,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    if !state.runs[run.ix()].queue.is_in_flight(no) {
+        return;
+    }
+    let family = state.runs[run.ix()].queue.family(no);
+    ended(state, org, family);
+    state.orgs[org.ix()].breaker.abandoned();
+    state.runs[run.ix()].queue.give_back(no, now.mono);
+    rest::stop_for(state, run, message, "input-changed", now, effects);
+}
+
+/// When the reducer wants to be called again although nothing has happened. `None`: not before the next event.
+pub(crate) fn next_wake(state: &State, now: Mono) -> Option<Mono> {
+    let live = state.runs.iter().filter(|run| !run.status.is_over());
+    let mut wake: Option<Mono> = None;
+    let mut at = |time: Mono| wake = Some(wake.map_or(time, |w: Mono| w.min(time)));
+    for run in live {
+        let working = run.admits() && !run.queue.is_empty();
+        // While work waits: growth, headroom and re-drives are looked at ten times a second; otherwise the clocks on
+        // the screen are all that moves.
+        at(now + if working { Duration::from_millis(100) } else { Duration::from_secs(1) });
+        if working {
+            run.queue.next_due().filter(|due| *due > now).into_iter().for_each(&mut at);
+            for org in &state.orgs {
+                let gate = state.pools[org.pool].gate.opens_at();
+                let probe = org.breaker.probe_at();
+                let parked = org.parked.and_then(|parked| parked.until);
+                [gate, probe, parked].into_iter().flatten().filter(|time| *time > now).for_each(&mut at);
+            }
+        }
+    }
+    wake
+}

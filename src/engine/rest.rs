@@ -1,0 +1,198 @@
+//! How a run comes to rest: finished, drained, stopped, its fuse blown, every org parked, or the API away too long.
+
+use std::time::Duration;
+
+use crate::model::{ApiError, Counts, Level, Mono, Now, RunSlot, RunStatus, Trouble};
+
+use super::event::Effect;
+use super::state::{Outage, RunState, State};
+
+/// How long an unattended run waits for an API that it has never heard of.
+const NEVER_HEARD_LIMIT: Duration = Duration::from_secs(45);
+
+/// A request was called invalid. The first ones failing alike blow the fuse: it is the file or the model that is wrong,
+/// and a million of them would say no more than five.
+pub(super) fn invalid(state: &mut State, slot: RunSlot, error: &ApiError, now: Now, effects: &mut Vec<Effect>) {
+    let blow_at = state.settings.fuse;
+    let run = &mut state.runs[slot.ix()];
+    if run.fuse.off || blow_at == 0 || run.status.is_over() {
+        return;
+    }
+    let key = without_digits(&error.to_string());
+    let alike = match &mut run.fuse.alike {
+        Some((first, n)) if *first == key => {
+            *n += 1;
+            *n
+        }
+        Some(_) => {
+            // Two different errors: the requests differ, so others may be right.
+            run.fuse.off = true;
+            return;
+        }
+        None => {
+            run.fuse.alike = Some((key, 1));
+            1
+        }
+    };
+    if alike < blow_at {
+        return;
+    }
+    run.fuse.off = true;
+    let reason = format!("the first {alike} requests failed alike: {error}");
+    if run.facts.unattended {
+        stop_for(state, slot, reason, "fuse", now, effects);
+    } else {
+        run.status = RunStatus::Paused;
+        run.reason = Some(format!("{reason}. Resume to go on with the rest, or quit"));
+        state.note(Level::Error, "fuse", None, format!("paused: {reason}"), now, effects);
+    }
+}
+
+/// Ends the run when what is in flight has finished, for a reason that more sending would not mend.
+pub(super) fn stop_for(
+    state: &mut State,
+    slot: RunSlot,
+    reason: String,
+    kind: &'static str,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let run = &mut state.runs[slot.ix()];
+    if run.status.is_over() || run.status == RunStatus::Draining {
+        return;
+    }
+    run.status = RunStatus::Draining;
+    run.reason = Some(reason.clone());
+    state.note(Level::Error, kind, None, format!("stopping: {reason}"), now, effects);
+}
+
+/// Looks at every run after a batch of events: holds it, lets it go on, or ends it.
+pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
+    for ix in 0..state.runs.len() {
+        let slot = RunSlot(ix as u16);
+        hold_or_go_on(state, slot, now, effects);
+        give_up(state, slot, now, effects);
+        let run = &state.runs[ix];
+        if !run.status.is_over() && has_come_to_rest(run) {
+            end(state, slot, now.mono, effects);
+        }
+    }
+}
+
+fn has_come_to_rest(run: &RunState) -> bool {
+    let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0;
+    quiet && (run.status == RunStatus::Draining || run.queue.is_empty())
+}
+
+/// Running ↔ holding, as orgs are parked and revived.
+fn hold_or_go_on(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    let all_parked = !state.orgs.is_empty() && state.orgs.iter().all(|org| org.parked.is_some());
+    let why = state
+        .orgs
+        .iter()
+        .filter_map(|org| Some(format!("{}: {}", org.label, org.parked?.why.as_str())))
+        .collect::<Vec<_>>();
+    let run = &mut state.runs[slot.ix()];
+    match run.status {
+        RunStatus::Running if all_parked && !run.queue.is_empty() => {
+            run.status = RunStatus::Holding;
+            let reason = format!("every org is parked ({})", why.join(", "));
+            run.reason = Some(reason.clone());
+            state.note(Level::Error, "holding", None, reason, now, effects);
+        }
+        RunStatus::Holding if !all_parked => {
+            run.status = RunStatus::Running;
+            run.reason = None;
+        }
+        _ => {}
+    }
+}
+
+/// Unattended, what would wait for an operator ends the run.
+fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    let limit = state.settings.outage_limit;
+    let run = &state.runs[slot.ix()];
+    if !run.facts.unattended || run.status.is_over() || run.status == RunStatus::Draining {
+        return;
+    }
+    if run.status == RunStatus::Holding {
+        let comes_back = state.orgs.iter().filter_map(|org| org.parked?.until).min();
+        let in_time = comes_back.is_some_and(|until| limit.is_none_or(|limit| until.until(now.mono) <= limit));
+        if !in_time {
+            let reason = run.reason.clone().unwrap_or_default();
+            stop_for(state, slot, reason, "all-parked", now, effects);
+        }
+        return;
+    }
+    if let Some(reason) = outage_over(&run.outage, limit, now.mono) {
+        stop_for(state, slot, reason, "outage", now, effects);
+    }
+}
+
+fn outage_over(outage: &Outage, limit: Option<Duration>, now: Mono) -> Option<String> {
+    let away = now.since(outage.since?);
+    let limit = if outage.heard { limit? } else { limit.map_or(NEVER_HEARD_LIMIT, |l| l.min(NEVER_HEARD_LIMIT)) };
+    (away > limit).then(|| {
+        let last = outage.last.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("no org has answered for {} s; the last failure: {last}", away.as_secs())
+    })
+}
+
+/// Comes to rest: leaves a trace of what is left, and says with which exit code.
+fn end(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) {
+    let run = &mut state.runs[slot.ix()];
+    let left = run.queue.redrives().map(|(no, redrive)| Effect::RecordReDrivable {
+        run: slot,
+        no,
+        org: redrive.org,
+        attempts: redrive.attempts,
+        trouble: redrive.trouble,
+        error: redrive.error.clone(),
+    });
+    effects.extend(left);
+    let counts = run.queue.counts();
+    run.status = if counts.open() == 0 { RunStatus::Finished } else { RunStatus::Incomplete };
+    run.ended = Some(now);
+    let exit_code = exit_code(run, &counts);
+    run.exit_code = Some(exit_code);
+    effects.push(Effect::Rest { run: slot, exit_code });
+}
+
+/// 2 when an unattended run gave up before anything was sent to the end: nothing was billed, the set-up is wrong.
+fn exit_code(run: &RunState, counts: &Counts) -> u8 {
+    let billed = counts.succeeded + counts.refused + counts.invalid + run.possibly_charged;
+    if counts.open() > 0 && run.facts.unattended && billed == 0 && !run.outage.heard && run.reason.is_some() {
+        2
+    } else {
+        counts.exit_code()
+    }
+}
+
+/// Stops at once: the attempts under way are abandoned, and counted as possibly charged.
+pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    for (no, org) in state.runs[slot.ix()].queue.flying() {
+        let family = state.runs[slot.ix()].queue.family(no);
+        super::reduce::ended(state, org, family);
+        let org_state = &mut state.orgs[org.ix()];
+        org_state.breaker.abandoned();
+        org_state.totals.n_possibly_charged += 1;
+        let run = &mut state.runs[slot.ix()];
+        run.possibly_charged += 1;
+        let error = ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
+        run.queue.failed(no, org, Trouble::Broken, error, now.mono);
+    }
+    effects.push(Effect::Abandon { run: slot });
+}
+
+/// The text with every run of digits made one `#`, so that errors that name a position or a size compare as alike.
+fn without_digits(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.ends_with('#') {
+            out.push('#');
+        }
+    }
+    out
+}

@@ -1,0 +1,301 @@
+//! The state that the reducer owns: orgs at the top, runs below, so that several runs share an org's window.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::model::snapshot::{OrgTotals, ParkReason};
+use crate::model::{
+    ApiError, DispatchSettings, Family, Level, Mono, Money, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
+    Wall,
+};
+
+use super::breaker::Breaker;
+use super::event::Effect;
+use super::gate::Gate;
+use super::headroom::{Headroom, easing};
+use super::history::PerSecond;
+use super::queue::Queue;
+use super::window::Window;
+
+/// Notices kept for frontends that come late.
+const NOTICES_KEPT: usize = 200;
+
+/// Everything that the dispatcher knows.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) settings: DispatchSettings,
+    pub(crate) orgs: Vec<OrgState>,
+    /// What orgs draw from; orgs of one organisation draw from the same.
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) runs: Vec<RunState>,
+    pub(crate) rng: fastrand::Rng,
+    pub(crate) notices: Notices,
+    /// Where the next round of picking starts, so that ties go round.
+    pub(crate) next_org: usize,
+    pub(crate) next_run: usize,
+}
+
+/// The limits of one organisation: its windows, its gate, its headroom.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) windows: [Option<Window>; Family::COUNT],
+    pub(crate) gate: Gate,
+    pub(crate) headroom: Headroom,
+    /// Whether headroom was below the threshold when it was looked at last.
+    pub(crate) easing: bool,
+    /// `anthropic-organization-id`, once seen.
+    pub(crate) organization: Option<String>,
+}
+
+/// One key.
+#[derive(Debug)]
+pub(crate) struct OrgState {
+    pub(crate) id: OrgId,
+    pub(crate) label: String,
+    pub(crate) key_env: String,
+    pub(crate) host: String,
+    pub(crate) caps: [u32; Family::COUNT],
+    /// Index of its pool.
+    pub(crate) pool: usize,
+    pub(crate) parked: Option<Parked>,
+    pub(crate) paused: bool,
+    pub(crate) breaker: Breaker,
+    /// Whether it has answered at all. Until then it is sent a few calls only: a wrong key shows at once.
+    pub(crate) proven: bool,
+    pub(crate) in_flight: [u32; Family::COUNT],
+    pub(crate) totals: OrgTotals,
+    pub(crate) answers: PerSecond,
+    pub(crate) window_levels: PerSecond,
+    /// Latency of answers in milliseconds.
+    pub(crate) latency: Histogram<u32>,
+    pub(crate) last_decision: Option<(Wall, String)>,
+}
+
+/// Takes no work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Parked {
+    pub(crate) why: ParkReason,
+    /// `None`: until the operator revives it.
+    pub(crate) until: Option<Mono>,
+}
+
+/// What of a run does not change.
+#[derive(Debug, Clone)]
+pub struct RunFacts {
+    /// Its id.
+    pub run_id: String,
+    /// Its directory, for people.
+    pub dir: String,
+    /// Its input, as the operator named it.
+    pub input: String,
+    /// Its path.
+    pub path: Route,
+    /// The rule that chose the path.
+    pub route_reason: String,
+    /// Its model, or `mixed`.
+    pub model: String,
+    /// Nobody watches: what would wait for an operator ends the run instead.
+    pub unattended: bool,
+    /// What earlier sessions cost.
+    pub prior_cost: Money,
+    /// Attempts of earlier sessions that may have been billed without an answer.
+    pub prior_possibly_charged: u64,
+    /// Time in which earlier sessions ran.
+    pub prior_wall: Duration,
+}
+
+/// One run.
+#[derive(Debug)]
+pub(crate) struct RunState {
+    pub(crate) slot: RunSlot,
+    pub(crate) facts: RunFacts,
+    pub(crate) queue: Queue,
+    pub(crate) status: RunStatus,
+    pub(crate) reason: Option<String>,
+    pub(crate) started: Mono,
+    pub(crate) ended: Option<Mono>,
+    pub(crate) cost: Money,
+    pub(crate) possibly_charged: u64,
+    pub(crate) outcomes: PerSecond,
+    pub(crate) fuse: Fuse,
+    pub(crate) outage: Outage,
+    /// The error that keeps outcomes from the disk.
+    pub(crate) store_trouble: Option<String>,
+    pub(crate) exit_code: Option<u8>,
+}
+
+/// Whether the first requests fail alike.
+#[derive(Debug, Default)]
+pub(crate) struct Fuse {
+    /// A request was answered, or the operator has decided: the fuse is out of the circuit.
+    pub(crate) off: bool,
+    /// The first error, without its digits, and how many were like it.
+    pub(crate) alike: Option<(String, u32)>,
+}
+
+/// Whether the API is away.
+#[derive(Debug, Default)]
+pub(crate) struct Outage {
+    /// The API has been heard of in this run: an answer, a 429, an `invalid`.
+    pub(crate) heard: bool,
+    /// Since when every attempt has failed.
+    pub(crate) since: Option<Mono>,
+    /// The last failure, in words.
+    pub(crate) last: Option<ApiError>,
+}
+
+/// The newest notices, a ring.
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    pub(crate) ring: std::collections::VecDeque<Notice>,
+    pub(crate) seq: u64,
+}
+
+impl State {
+    /// A state without runs.
+    pub(crate) fn new(orgs: &[OrgSpec], settings: DispatchSettings, seed: u64) -> State {
+        let orgs: Vec<OrgState> = orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
+        State {
+            pools: orgs.iter().map(|_| Pool::default()).collect(),
+            settings,
+            orgs,
+            runs: Vec::new(),
+            rng: fastrand::Rng::with_seed(seed),
+            notices: Notices::default(),
+            next_org: 0,
+            next_run: 0,
+        }
+    }
+
+    /// Adds a run and gives its slot.
+    pub(crate) fn add_run(&mut self, facts: RunFacts, queue: Queue, now: Mono) -> RunSlot {
+        let slot = RunSlot(self.runs.len() as u16);
+        self.runs.push(RunState {
+            slot,
+            cost: facts.prior_cost,
+            possibly_charged: facts.prior_possibly_charged,
+            facts,
+            queue,
+            status: RunStatus::Running,
+            reason: None,
+            started: now,
+            ended: None,
+            outcomes: PerSecond::default(),
+            fuse: Fuse::default(),
+            outage: Outage::default(),
+            store_trouble: None,
+            exit_code: None,
+        });
+        slot
+    }
+
+    /// The pool that an org draws from.
+    pub(crate) fn pool(&self, org: OrgId) -> &Pool {
+        &self.pools[self.orgs[org.ix()].pool]
+    }
+
+    /// The window of an (org, family), made when it is first asked for.
+    pub(crate) fn window_mut(&mut self, org: OrgId, family: Family, now: Mono) -> &mut Window {
+        let State { orgs, pools, settings, .. } = self;
+        let org = &orgs[org.ix()];
+        pools[org.pool].windows[family.ix()]
+            .get_or_insert_with(|| Window::new(org.caps[family.ix()], settings, now))
+    }
+
+    /// How many more calls of a family an org may be sent now. One place decides it.
+    pub(crate) fn free(&mut self, org: OrgId, family: Family, now: Mono) -> u32 {
+        let state = &self.orgs[org.ix()];
+        if state.paused || state.parked.is_some() || self.pools[state.pool].gate.closed_for(now).is_some() {
+            return 0;
+        }
+        let (proven, own_in_flight) = (state.proven, state.in_flight[family.ix()]);
+        let headroom = self.pools[state.pool].headroom.value(now);
+        let (floor, threshold) = (self.settings.floor, self.settings.easing_headroom);
+        let window = self.window_mut(org, family, now);
+        let (limit, in_flight) = (window.limit(), window.in_flight);
+        let eased = ((f64::from(limit) * easing(headroom, threshold)) as u32).max(1);
+        let shared = eased.saturating_sub(in_flight);
+        let mut own = self.orgs[org.ix()].breaker.allowance(eased, now);
+        if !proven {
+            own = own.min(floor);
+        }
+        shared.min(own.saturating_sub(own_in_flight))
+    }
+
+    /// Tells the operator: notice, audit trail, and for an org its last decision.
+    pub(crate) fn note(
+        &mut self,
+        level: Level,
+        kind: &'static str,
+        org: Option<OrgId>,
+        text: String,
+        now: Now,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(org) = org {
+            self.orgs[org.ix()].last_decision = Some((now.wall, text.clone()));
+        }
+        self.notices.seq += 1;
+        if self.notices.ring.len() == NOTICES_KEPT {
+            self.notices.ring.pop_front();
+        }
+        let notice =
+            Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
+        self.notices.ring.push_back(notice);
+        effects.push(Effect::Audit { kind, org, text });
+    }
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool {
+            windows: [const { None }; Family::COUNT],
+            gate: Gate::default(),
+            headroom: Headroom::default(),
+            easing: false,
+            organization: None,
+        }
+    }
+}
+
+impl OrgState {
+    fn new(ix: usize, spec: &OrgSpec, settings: &DispatchSettings) -> OrgState {
+        let host = spec.base_url.split("://").nth(1).unwrap_or(&spec.base_url).to_owned();
+        OrgState {
+            id: OrgId(ix as u16),
+            label: spec.label.clone(),
+            key_env: spec.key_env.clone(),
+            host,
+            caps: settings.cap.map_or(spec.caps, |cap| [cap; Family::COUNT]),
+            pool: ix,
+            parked: None,
+            paused: false,
+            breaker: Breaker::default(),
+            proven: false,
+            in_flight: [0; Family::COUNT],
+            totals: OrgTotals::default(),
+            answers: PerSecond::default(),
+            window_levels: PerSecond::default(),
+            latency: Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits are a valid precision")),
+            last_decision: None,
+        }
+    }
+
+    /// Requests of every family being answered.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight.iter().sum()
+    }
+}
+
+impl RunState {
+    /// Whether requests may be sent.
+    pub(crate) fn admits(&self) -> bool {
+        self.status == RunStatus::Running && self.store_trouble.is_none()
+    }
+
+    /// Milliseconds of this session.
+    pub(crate) fn session_wall(&self, now: Mono) -> Duration {
+        self.ended.unwrap_or(now).since(self.started)
+    }
+}
