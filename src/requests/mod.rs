@@ -1,1 +1,25 @@
-//! The input: index, validation, fingerprint.
+//! The input: a streaming index, the validation of every line, and the fingerprints of the requests.
+//!
+//! The file is read once, front to back; what stays in memory is an [`index::Entry`] of 24 bytes and a slot of 12 bytes
+//! in the id map per request. Request bytes are read again at the moment they are sent, and a checksum says whether
+//! the file was edited meanwhile: a retry sends the same bytes or none.
+
+mod canonical;
+mod error;
+mod fingerprint;
+mod ids;
+mod index;
+pub(crate) mod lines;
+mod numbering;
+mod scan;
+mod shape;
+mod spool;
+
+pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
+pub use fingerprint::{Fingerprint, fingerprints};
+pub use ids::{IdMap, id_hash};
+pub use index::{Input, ModelUse, RequestLine};
+pub use lines::MAX_LINE;
+pub(crate) use scan::member;
+pub(crate) use scan::skip_value;
+pub use spool::spool;
