@@ -1,1 +1,2 @@
-//! One file per subcommand, thin.
+//! x
+pub mod args; pub mod failure; pub mod shell; pub mod out;

@@ -80,9 +80,10 @@ fn touch_windows(state: &mut State, now: Mono) {
     let threshold = state.settings.easing_headroom;
     for pool in &mut state.pools {
         let share = super::headroom::easing(pool.headroom.value(now), threshold);
+        let closed = pool.gate.closed_for(now).is_some();
         for window in pool.windows.iter_mut().flatten() {
-            let limit = ((f64::from(window.limit()) * share) as u32).max(1);
-            window.touch(now, limit);
+            let eased = ((f64::from(window.limit()) * share) as u32).max(1);
+            window.touch(now, if closed { 0 } else { eased });
         }
     }
 }

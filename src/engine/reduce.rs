@@ -22,6 +22,7 @@ pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>,
     for event in events {
         one(state, event, now, effects);
     }
+    rest::hold_or_go_on(state, now, effects);
     admit::admit(state, now, effects);
     rest::settle(state, now, effects);
 }
@@ -67,6 +68,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
     match verdict {
         Verdict::Answered { refused, usage } => {
             answered(state, run, org, started, now, effects);
+            state.orgs[org.ix()].proven = true;
             let totals = &mut state.orgs[org.ix()].totals;
             if refused {
                 totals.n_refused += 1;
@@ -90,6 +92,8 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             state.runs[run.ix()].queue.answered(no);
             effects.extend(record.map(Effect::Record));
             rest::invalid(state, run, &error, now, effects);
+            // While the fuse may still blow, an `invalid` proves the key but not the requests.
+            state.orgs[org.ix()].proven |= state.runs[run.ix()].fuse.off;
         }
         Verdict::Trouble(Trouble::Account(account), error) => {
             state.orgs[org.ix()].totals.n_account += 1;
@@ -127,7 +131,6 @@ pub(super) fn ended(state: &mut State, org: OrgId, family: Family) {
 fn answered(state: &mut State, run: RunSlot, org: OrgId, started: Mono, now: Now, effects: &mut Vec<Effect>) {
     let pool = state.orgs[org.ix()].pool;
     state.pools[pool].gate.answered();
-    state.orgs[org.ix()].proven = true;
     heard(state, run, org, started, now, effects);
 }
 

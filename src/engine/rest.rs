@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::{ApiError, Counts, Level, Mono, Now, RunSlot, RunStatus, Trouble};
 
 use super::event::Effect;
-use super::state::{Outage, RunState, State};
+use super::state::{OrgState, Outage, RunState, State};
 
 /// How long an unattended run waits for an API that it has never heard of.
 const NEVER_HEARD_LIMIT: Duration = Duration::from_secs(45);
@@ -66,11 +66,10 @@ pub(super) fn stop_for(
     state.note(Level::Error, kind, None, format!("stopping: {reason}"), now, effects);
 }
 
-/// Looks at every run after a batch of events: holds it, lets it go on, or ends it.
+/// Looks at every run after a batch of events: gives it up or ends it.
 pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     for ix in 0..state.runs.len() {
         let slot = RunSlot(ix as u16);
-        hold_or_go_on(state, slot, now, effects);
         give_up(state, slot, now, effects);
         let run = &state.runs[ix];
         if !run.status.is_over() && has_come_to_rest(run) {
@@ -85,26 +84,25 @@ fn has_come_to_rest(run: &RunState) -> bool {
 }
 
 /// Running ↔ holding, as orgs are parked and revived.
-fn hold_or_go_on(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+pub(super) fn hold_or_go_on(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     let all_parked = !state.orgs.is_empty() && state.orgs.iter().all(|org| org.parked.is_some());
-    let why = state
-        .orgs
-        .iter()
-        .filter_map(|org| Some(format!("{}: {}", org.label, org.parked?.why.as_str())))
-        .collect::<Vec<_>>();
-    let run = &mut state.runs[slot.ix()];
-    match run.status {
-        RunStatus::Running if all_parked && !run.queue.is_empty() => {
-            run.status = RunStatus::Holding;
-            let reason = format!("every org is parked ({})", why.join(", "));
-            run.reason = Some(reason.clone());
-            state.note(Level::Error, "holding", None, reason, now, effects);
+    for ix in 0..state.runs.len() {
+        let run = &mut state.runs[ix];
+        match run.status {
+            RunStatus::Running if all_parked && !run.queue.is_empty() => {
+                run.status = RunStatus::Holding;
+                let why = |org: &OrgState| Some(format!("{}: {}", org.label, org.parked?.why.as_str()));
+                let why: Vec<_> = state.orgs.iter().filter_map(why).collect();
+                let reason = format!("every org is parked ({})", why.join(", "));
+                run.reason = Some(reason.clone());
+                state.note(Level::Error, "holding", None, reason, now, effects);
+            }
+            RunStatus::Holding if !all_parked => {
+                run.status = RunStatus::Running;
+                run.reason = None;
+            }
+            _ => {}
         }
-        RunStatus::Holding if !all_parked => {
-            run.status = RunStatus::Running;
-            run.reason = None;
-        }
-        _ => {}
     }
 }
 

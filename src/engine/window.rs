@@ -85,14 +85,15 @@ impl Window {
     }
 
     /// Credits growth for the time in which the window was full. Called before `in_flight` changes and on every tick.
-    /// `limit` is what admission allows now, which easing may keep below the window's own.
+    /// `limit` is what admission allows now: easing may keep it below the window's own, and a closed gate at zero. A
+    /// window that a cut has left overfull does not grow either.
     pub(crate) fn touch(&mut self, now: Mono, limit: u32) {
         if self.full {
             let grown = f64::from(self.ceiling()) * self.growth_share * now.since(self.credited).as_secs_f64();
             self.size = (self.size + grown).min(f64::from(self.ceiling()));
         }
         self.credited = self.credited.max(now);
-        self.full = self.in_flight >= limit && limit >= self.limit();
+        self.full = self.in_flight == limit && limit == self.limit();
     }
 
     /// A call starts.
