@@ -81,9 +81,11 @@ impl Canonicaliser {
             self.out.push(b',');
             let colon = skip_space(text, self.string(text, at)?);
             let key_end = self.out.len();
-            sorted &= self.members.get(base..)?.last().is_none_or(|last| {
-                self.out[last.start..last.key_end] <= self.out[start..key_end]
-            });
+            sorted &= self
+                .members
+                .get(base..)?
+                .last()
+                .is_none_or(|last| self.out[last.start..last.key_end] <= self.out[start..key_end]);
             // The member stands on the stack before its value does, so the value's own members come after it.
             let slot = self.members.len();
             self.members.push(Member { start, key_end, end: key_end });

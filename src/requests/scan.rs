@@ -116,7 +116,9 @@ mod tests {
 
     #[test]
     fn text_that_is_not_json_ends_without_a_panic() {
-        for text in ["", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":\"\\", "]", "{\"a\":}", "{\"a\"}}"] {
+        for text in
+            ["", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":\"\\", "]", "{\"a\":}", "{\"a\"}}"]
+        {
             let _ = member(text.as_bytes(), "a");
             let _ = skip_value(text.as_bytes(), 0);
         }

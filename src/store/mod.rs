@@ -1,1 +1,46 @@
-//! The run directory and the cache.
+//! The run directory and the cache: what is durable, and how it is found again.
+//!
+//! A run directory has one owner at a time, by a lock that the system takes back when its owner dies ([`lock`]). Outcomes go to the
+//! [`journal`] through the one thread of the [`writer`], which reports them as done after their fsync and never before.
+//! What the journal holds is read back by [`recovery`] and by [`export`]. The [`cache`] is advice: its trouble is a warning.
+//!
+//! `input.jsonl` is a spooled standard input; the other files are as the crate's documentation has them.
+
+pub mod audit;
+pub mod backfill;
+pub mod cache;
+pub mod change;
+pub mod dir;
+pub mod error;
+pub mod export;
+pub mod journal;
+pub mod listing;
+pub mod lock;
+pub mod recovery;
+pub mod row;
+pub mod run_file;
+pub mod stamp;
+pub mod state_file;
+pub mod writer;
+
+mod atomic;
+mod cache_writer;
+mod disk;
+mod group;
+mod resolve;
+
+pub use audit::AuditEvent;
+pub use backfill::backfill;
+pub use cache::{Cache, CacheEntry, CacheError};
+pub use change::{InputChange, compare_input};
+pub use dir::{Claim, RunDir, RunPeek};
+pub use error::StoreError;
+pub use export::{LastLines, for_each_in_input_order, without_meta};
+pub use journal::LineMeta;
+pub use listing::{Listed, list_runs};
+pub use lock::Owner;
+pub use recovery::{Last, OrgSums, Recovered, Torn, recover};
+pub use row::Row;
+pub use run_file::{InputFile, RunFile};
+pub use state_file::{OrgState, StateFile};
+pub use writer::{Closed, Job, Record, StoreEvent, Writer, WriterSettings, spawn};

@@ -1,0 +1,39 @@
+//! `events.jsonl`: intents, decisions and operator actions, one JSON object a line.
+
+use serde::{Deserialize, Serialize};
+
+use super::stamp;
+use crate::model::Wall;
+
+/// One entry of the audit trail.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditEvent {
+    /// When.
+    #[serde(with = "stamp")]
+    pub at: Wall,
+    /// What kind, kebab-case: `run-started`, `window-cut`.
+    pub kind: String,
+    /// Label of the org that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub org: Option<String>,
+    /// In words.
+    pub text: String,
+    /// The figures behind the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
+}
+
+impl AuditEvent {
+    /// The file's name in a run directory.
+    pub const NAME: &'static str = "events.jsonl";
+
+    /// Appends its line.
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        match serde_json::to_writer(&mut *out, self) {
+            Ok(()) => out.push(b'\n'),
+            // Strings and JSON values always serialise; half a line must not stay in any case.
+            Err(_) => out.truncate(start),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A run directory: who may make one, who may take one, and what can be seen of one from outside.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::atomic::TEMP_SUFFIX;
+use super::audit::AuditEvent;
+use super::error::StoreError;
+use super::lock::{Lock, Owner};
+use super::run_file::RunFile;
+use super::state_file::StateFile;
+use super::{journal, lock, stamp};
+
+/// A run directory that this process owns, until the value is dropped.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// A directory that is ours and holds no run yet: the place to spool standard input to before the run is known.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    lock: Lock,
+}
+
+/// A run as seen from outside, at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunPeek {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// What it is.
+    pub run: RunFile,
+    /// Where it was when its state was written last.
+    pub state: StateFile,
+    /// Who owns it now; `None` when nobody does.
+    pub owner: Option<Owner>,
+    /// Time since the last heartbeat; zero when the clock went back.
+    pub heartbeat_age: Duration,
+}
+
+/// The spooled standard input.
+const SPOOLED: &str = "input.jsonl";
+
+impl RunDir {
+    /// Makes a run: the directory (mode 0700), the lock, `run.json` and a fresh `state.json`.
+    ///
+    /// # Errors
+    /// As for [`RunDir::claim`]; [`StoreError::Io`].
+    pub fn create(dir: &Path, run: &RunFile) -> Result<RunDir, StoreError> {
+        RunDir::claim(dir)?.start(run)
+    }
+
+    /// Takes a directory for a new run, making it if need be. An empty one is taken, and one whose run sent nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::HoldsRun`], [`StoreError::ForeignFile`], [`StoreError::Owned`], [`StoreError::Io`].
+    pub fn claim(dir: &Path) -> Result<Claim, StoreError> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::io("create", dir))?;
+        // Before the lock, which is a file too: nothing is left in a directory of somebody else's.
+        refuse_foreign(dir)?;
+        let lock = Lock::take(dir)?;
+        if sent_something(dir)? {
+            return Err(StoreError::HoldsRun(dir.to_owned()));
+        }
+        Ok(Claim { path: dir.to_owned(), lock })
+    }
+
+    /// Takes a run to go on with it. A missing `state.json` is the moment right after the run was made: a fresh one is
+    /// returned, and the journal says the rest. Follow with [`super::recover`] before anything is written.
+    ///
+    /// # Errors
+    /// [`StoreError::NotARun`], [`StoreError::Owned`], [`StoreError::Corrupt`], [`StoreError::NewerVersion`],
+    /// [`StoreError::Io`].
+    pub fn open(dir: &Path) -> Result<(RunDir, RunFile, StateFile), StoreError> {
+        // Before the lock: no lock file is left in a directory that holds no run.
+        RunFile::load(dir)?;
+        let lock = Lock::take(dir)?;
+        let run = RunFile::load(dir)?;
+        let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
+        remove_leftovers(dir)?;
+        Ok((RunDir { path: dir.to_owned(), _lock: lock }, run, state))
+    }
+
+    /// Looks at a run without taking it; never waits.
+    ///
+    /// # Errors
+    /// As for [`RunDir::open`], but for [`StoreError::Owned`].
+    pub fn peek(dir: &Path) -> Result<RunPeek, StoreError> {
+        let run = RunFile::load(dir)?;
+        let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
+        let owner = Lock::owner(dir)?;
+        let age_ms = stamp::now().0.saturating_sub(state.heartbeat_at.0);
+        let heartbeat_age = Duration::from_millis(u64::try_from(age_ms).unwrap_or(0));
+        Ok(RunPeek { dir: dir.to_owned(), run, state, owner, heartbeat_age })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The journal's file.
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join(journal::NAME)
+    }
+}
+
+impl Claim {
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where to spool standard input to, with [`crate::requests::spool`].
+    pub fn spool_path(&self) -> PathBuf {
+        self.path.join(SPOOLED)
+    }
+
+    /// Makes the run. Whatever a run that sent nothing left behind is gone afterwards; the spooled input stays.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn start(self, run: &RunFile) -> Result<RunDir, StoreError> {
+        // run.json last: until it is there, the directory holds no run.
+        for name in [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME] {
+            remove(&self.path.join(name))?;
+        }
+        if !run.input.spooled {
+            remove(&self.path.join(SPOOLED))?;
+        }
+        remove_leftovers(&self.path)?;
+        super::atomic::save(&self.path.join(RunFile::NAME), run)?;
+        StateFile::fresh(run).save(&self.path)?;
+        Ok(RunDir { path: self.path, _lock: self.lock })
+    }
+}
+
+/// Whether a name in a run directory is one that we give.
+fn is_ours(name: &str) -> bool {
+    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, "members"].contains(&name)
+        || name.starts_with("results.torn-")
+        || name.ends_with(TEMP_SUFFIX)
+}
+
+fn refuse_foreign(dir: &Path) -> Result<(), StoreError> {
+    match names(dir)?.into_iter().find(|name| !is_ours(name)) {
+        Some(file) => Err(StoreError::ForeignFile { path: dir.to_owned(), file }),
+        None => Ok(()),
+    }
+}
+
+/// Whether the run in a directory, if there is one, has anything to show for itself.
+fn sent_something(dir: &Path) -> Result<bool, StoreError> {
+    let journal = dir.join(journal::NAME);
+    let journaled = match std::fs::metadata(&journal) {
+        Ok(meta) => meta.len() > 0,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => false,
+        Err(err) => return Err(StoreError::io("read", &journal)(err)),
+    };
+    let batched = || StateFile::load(dir).map(|state| state.is_some_and(|state| !state.sub_batches.is_empty()));
+    let torn = || names(dir).map(|names| names.iter().any(|name| name.starts_with("results.torn-")));
+    Ok(journaled || torn()? || batched()?)
+}
+
+fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
+    let read = || -> io::Result<Vec<String>> {
+        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    };
+    read().map_err(StoreError::io("read", dir))
+}
+
+/// Removes temporary files of owners that died.
+fn remove_leftovers(dir: &Path) -> Result<(), StoreError> {
+    for name in names(dir)?.iter().filter(|name| name.ends_with(TEMP_SUFFIX)) {
+        remove(&dir.join(name))?;
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match std::fs::remove_file(path) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(err)),
+        _ => Ok(()),
+    }
+}

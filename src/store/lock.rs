@@ -1,0 +1,163 @@
+//! Who owns a run directory: a lock that the system takes back when its owner dies, and a name for the message.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::stamp;
+use crate::model::Wall;
+
+/// The owner of a run directory, as the lock file names it. The lock itself is the system's: a name without a lock is
+/// that of a former owner and means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its process id; 0 when it is not known (the owner is just writing it).
+    pub pid: u32,
+    /// The machine that it runs on.
+    pub host: String,
+    /// When it took the directory.
+    #[serde(with = "stamp")]
+    pub since: Wall,
+}
+
+impl Owner {
+    fn this_process() -> Owner {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Owner { pid: std::process::id(), host, since: stamp::now() }
+    }
+
+    fn unknown() -> Owner {
+        Owner { pid: 0, host: String::new(), since: Wall(0) }
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pid == 0 {
+            return f.write_str("another process");
+        }
+        write!(f, "process {} on {} since {}", self.pid, self.host, stamp::to_string(self.since))
+    }
+}
+
+/// The lock's file name in a run directory.
+pub(super) const NAME: &str = "lock";
+
+/// A held lock. It ends with this value, and with the process in any case.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of a directory and names this process in it.
+    pub(super) fn take(dir: &Path) -> Result<Lock, StoreError> {
+        let path = dir.join(NAME);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(StoreError::io("open", &path))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            // Either an owner, or somebody who looks for one and holds a shared lock for an instant.
+            match file.try_lock_shared() {
+                Ok(()) => {
+                    file.unlock().map_err(StoreError::io("lock", &path))?;
+                    std::thread::yield_now();
+                }
+                Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Owned { path: dir.to_owned(), by: named(&mut file) });
+                }
+            }
+        }
+        let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
+        text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
+        Ok(Lock { _file: file })
+    }
+
+    /// Who holds the lock of a directory, if anybody does. Never waits.
+    pub(super) fn owner(dir: &Path) -> Result<Option<Owner>, StoreError> {
+        let path = dir.join(NAME);
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(StoreError::io("open", &path)(err)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(named(&mut file))),
+            Err(TryLockError::Error(err)) => Err(StoreError::io("lock", &path)(err)),
+        }
+    }
+}
+
+/// Replaces the content of a small file in place: the lock is on the file, so it cannot be renamed over.
+fn replace(file: &mut File, text: &[u8]) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(text)?;
+    file.sync_all()
+}
+
+/// The owner that a lock file names.
+fn named(file: &mut File) -> Owner {
+    let mut text = Vec::new();
+    let read = file.rewind().and_then(|()| file.take(4_096).read_to_end(&mut text));
+    read.ok().and_then(|_| serde_json::from_slice(&text).ok()).unwrap_or_else(Owner::unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d3_a_second_owner_is_told_who_the_first_is_and_the_lock_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Lock::owner(dir.path()).unwrap(), None);
+        let first = Lock::take(dir.path()).unwrap();
+        let Err(StoreError::Owned { by, .. }) = Lock::take(dir.path()) else { panic!("taken twice") };
+        assert_eq!(by.pid, std::process::id());
+        assert_eq!(Lock::owner(dir.path()).unwrap(), Some(by.clone()));
+        assert!(by.to_string().contains(&format!("process {} on ", std::process::id())), "{by}");
+        drop(first);
+        assert_eq!(Lock::owner(dir.path()).unwrap(), None);
+        drop(Lock::take(dir.path()).unwrap());
+    }
+
+    #[test]
+    fn somebody_who_only_looks_does_not_keep_an_owner_out() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Lock::take(dir.path()).unwrap());
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    Lock::owner(dir.path()).unwrap();
+                }
+            });
+            for _ in 0..200 {
+                drop(Lock::take(dir.path()).unwrap());
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn an_owner_whose_name_cannot_be_read_is_another_process() {
+        assert_eq!(Owner::unknown().to_string(), "another process");
+    }
+}

@@ -1,0 +1,117 @@
+//! `state.json`: where a run is. Small, and rewritten whole.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::run_file::{FORMAT, RunFile};
+use super::{atomic, stamp};
+use crate::model::{Counts, Money, RunStatus, Wall};
+
+/// `state.json`. The journal is the authority on outcomes; this is what a glance at a run shows, and what no line of the
+/// journal says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StateFile {
+    /// As in run.json.
+    pub format: u32,
+    /// The run's state when it was written.
+    pub status: RunStatus,
+    /// Where its requests were.
+    pub counts: Counts,
+    /// What the answers cost, over all sessions, in USD.
+    #[serde(rename = "cost_usd")]
+    pub cost: Money,
+    /// Attempts that may have been billed without an answer, over all sessions.
+    #[serde(default)]
+    pub n_possibly_charged: u64,
+    /// Milliseconds in which it was running, over all sessions.
+    #[serde(default)]
+    pub wall_ms: u64,
+    /// How often it was started or resumed.
+    #[serde(default)]
+    pub sessions: u32,
+    /// When anything but the heartbeat changed last.
+    #[serde(with = "stamp")]
+    pub updated_at: Wall,
+    /// When its owner was last seen at work.
+    #[serde(with = "stamp")]
+    pub heartbeat_at: Wall,
+    /// Why it holds or was stopped, in words.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// How it ended; `None` while it runs.
+    #[serde(default)]
+    pub exit_code: Option<u8>,
+    /// What each org did, over all sessions.
+    #[serde(default)]
+    pub orgs: Vec<OrgState>,
+    /// Message Batches of the run. Kept as they are: always empty on the sync path.
+    #[serde(default)]
+    pub sub_batches: Vec<serde_json::Value>,
+}
+
+/// An org's share in a run, over all sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OrgState {
+    /// Its name.
+    pub label: String,
+    /// Usable answers.
+    pub n_ok: u64,
+    /// 429 of any kind.
+    pub n_429: u64,
+    /// 5xx of any kind.
+    pub n_5xx: u64,
+    /// Highest number in flight at once.
+    pub in_flight_peak: u32,
+    /// Sum of its windows when the state was written.
+    pub window: u32,
+    /// Billed input tokens.
+    pub tokens_in: u64,
+    /// Billed output tokens.
+    pub tokens_out: u64,
+    /// What its answers cost, in USD.
+    #[serde(rename = "cost_usd")]
+    pub cost: Money,
+}
+
+impl StateFile {
+    /// Its name in a run directory.
+    pub const NAME: &'static str = "state.json";
+
+    /// The state of a run that has done nothing yet.
+    pub fn fresh(run: &RunFile) -> StateFile {
+        StateFile {
+            format: FORMAT,
+            status: RunStatus::Planned,
+            counts: Counts { total: run.input.count, unsent: run.input.count, ..Counts::default() },
+            cost: Money::ZERO,
+            n_possibly_charged: 0,
+            wall_ms: 0,
+            sessions: 0,
+            updated_at: run.created_at,
+            heartbeat_at: run.created_at,
+            reason: None,
+            exit_code: None,
+            orgs: Vec::new(),
+            sub_batches: Vec::new(),
+        }
+    }
+
+    /// Reads it from a run directory; `None` when there is none, which is the moment right after the run was made.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerVersion`], [`StoreError::Corrupt`], [`StoreError::Io`].
+    pub fn load(dir: &Path) -> Result<Option<StateFile>, StoreError> {
+        atomic::load(&dir.join(StateFile::NAME))
+    }
+
+    /// Writes it into a run directory; durable when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; the file is then as it was.
+    pub fn save(&self, dir: &Path) -> Result<(), StoreError> {
+        atomic::save(&dir.join(StateFile::NAME), self)
+    }
+}

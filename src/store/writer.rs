@@ -1,0 +1,317 @@
+//! The one thread that writes into a run directory: journal, audit trail and state, in groups.
+//!
+//! An outcome is reported by [`StoreEvent::Synced`] after its fsync, and never before. When the disk is full or gone, all
+//! that was received stays in memory, [`StoreEvent::Blocked`] says so once, and the thread tries again until it works.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::audit::AuditEvent;
+use super::cache::{Cache, CacheEntry};
+use super::cache_writer::CacheWriter;
+use super::dir::RunDir;
+use super::disk::{Disk, RealDisk};
+use super::error::remedy;
+use super::group::Appender;
+use super::journal;
+use super::state_file::StateFile;
+use crate::model::{Outcome, RequestNo, RunSlot};
+
+/// An outcome on its way to the disk.
+#[derive(Debug)]
+pub struct Record {
+    /// The run that it belongs to.
+    pub run: RunSlot,
+    /// The request.
+    pub no: RequestNo,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// The journal line, from [`journal::line`].
+    pub line: Vec<u8>,
+    /// The answer for the cache; only that of `succeeded` is put in.
+    pub cache: Option<CacheEntry>,
+}
+
+/// Something to do once all that was handed in before it is durable.
+pub type Ack = Box<dyn FnOnce() + Send>;
+
+/// Work for the writer.
+pub enum Job {
+    /// Journal an outcome.
+    Record(Record),
+    /// Append to the audit trail.
+    Audit(AuditEvent),
+    /// Rewrite the state; of several in a group only the last is written.
+    State(Box<StateFile>),
+    /// Sync now, then call back, on the writer's thread.
+    Flush(Ack),
+}
+
+/// What the writer reports, on its own thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreEvent {
+    /// These are durable.
+    Synced {
+        /// The run.
+        run: RunSlot,
+        /// The requests and their outcomes, in the order in which they were handed in.
+        done: Vec<(RequestNo, Outcome)>,
+    },
+    /// Nothing can be written; all that is received is kept in memory, and tried again. Admit no more.
+    Blocked {
+        /// The file, the reason, the remedy.
+        message: String,
+    },
+    /// It works again.
+    Healed,
+}
+
+/// How the writer behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct WriterSettings {
+    /// Longest time that an outcome waits for others to be synced with; 0..=200 ms.
+    pub group: Duration,
+    /// Time between tries while blocked.
+    pub retry: Duration,
+}
+
+impl Default for WriterSettings {
+    fn default() -> WriterSettings {
+        WriterSettings { group: Duration::from_millis(50), retry: Duration::from_secs(1) }
+    }
+}
+
+/// Bytes that are not kept waiting for the group's time to pass.
+const MAX_GROUP: usize = 4 << 20;
+
+/// The writer's end that stays with the engine. Dropping it is as closing it.
+pub struct Writer {
+    sender: Option<Sender<Job>>,
+    thread: Option<JoinHandle<Left>>,
+    dir: Option<RunDir>,
+}
+
+/// What is left when a writer has been closed.
+#[derive(Debug)]
+pub struct Closed {
+    /// The directory, still owned.
+    pub dir: RunDir,
+    /// Outcomes that could not be made durable, and are lost with the process: zero when all is well.
+    pub n_unsynced: u64,
+    /// Why.
+    pub trouble: Option<String>,
+}
+
+#[derive(Default)]
+struct Left {
+    n_unsynced: u64,
+    trouble: Option<String>,
+}
+
+/// Starts the writer of a run. The journal must have been recovered, unless the run is new.
+pub fn spawn(
+    dir: RunDir,
+    run: RunSlot,
+    cache: Option<Cache>,
+    settings: WriterSettings,
+    on_event: impl Fn(StoreEvent) + Send + 'static,
+) -> Writer {
+    spawn_on(Box::new(RealDisk), dir, run, cache, settings, on_event)
+}
+
+/// As [`spawn`], on a disk of the caller's.
+fn spawn_on(
+    disk: Box<dyn Disk>,
+    dir: RunDir,
+    run: RunSlot,
+    cache: Option<Cache>,
+    settings: WriterSettings,
+    on_event: impl Fn(StoreEvent) + Send + 'static,
+) -> Writer {
+    let (sender, receiver) = mpsc::channel();
+    let worker = Worker {
+        disk,
+        run,
+        settings,
+        journal: Appender::new(dir.path().join(journal::NAME)),
+        audit: Appender::new(dir.path().join(AuditEvent::NAME)),
+        dir: dir.path().to_owned(),
+        cache: cache.map(CacheWriter::spawn),
+        state: None,
+        done: Vec::new(),
+        entries: Vec::new(),
+        acks: Vec::new(),
+        trouble: None,
+        on_event: Box::new(on_event),
+    };
+    let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || worker.run(&receiver));
+    if let Err(err) = &thread {
+        tracing::error!("failed to start the store's thread: {err}");
+    }
+    Writer { sender: Some(sender), thread: thread.ok(), dir: Some(dir) }
+}
+
+impl Writer {
+    /// Hands in work; never waits.
+    pub fn send(&self, job: Job) {
+        if let Some(sender) = &self.sender {
+            // The thread ends only after this sender.
+            let _ = sender.send(job);
+        }
+    }
+
+    /// Writes all that was handed in, waits for it, and gives the directory back. While the disk is full it tries once
+    /// more and then says what is lost: wait for [`StoreEvent::Healed`] first if that must not be.
+    ///
+    /// Blocks for as long as an fsync and the last transaction of the cache take.
+    pub fn close(mut self) -> Option<Closed> {
+        let Left { n_unsynced, trouble } = self.join();
+        self.dir.take().map(|dir| Closed { dir, n_unsynced, trouble })
+    }
+
+    fn join(&mut self) -> Left {
+        drop(self.sender.take());
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(left)) => left,
+            Some(Err(_)) => Left { n_unsynced: 0, trouble: Some("the store's thread broke".to_owned()) },
+            None => Left::default(),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+struct Worker {
+    disk: Box<dyn Disk>,
+    dir: std::path::PathBuf,
+    run: RunSlot,
+    settings: WriterSettings,
+    journal: Appender,
+    audit: Appender,
+    state: Option<Box<StateFile>>,
+    /// Outcomes that wait in `journal`.
+    done: Vec<(RequestNo, Outcome)>,
+    entries: Vec<CacheEntry>,
+    acks: Vec<Ack>,
+    cache: Option<CacheWriter>,
+    /// Why nothing can be written.
+    trouble: Option<String>,
+    on_event: Box<dyn Fn(StoreEvent) + Send>,
+}
+
+impl Worker {
+    fn run(mut self, receiver: &Receiver<Job>) -> Left {
+        while let Ok(job) = receiver.recv() {
+            let open = self.collect(job, receiver);
+            self.commit();
+            if !(open && self.heal(receiver)) {
+                break;
+            }
+        }
+        if self.trouble.is_some() {
+            self.commit();
+        }
+        // Drops the cache's thread, which waits for its last transaction.
+        Left { n_unsynced: self.done.len() as u64, trouble: self.trouble }
+    }
+
+    /// Takes jobs until the group's time has passed or there is a reason not to wait. False when there will be no more.
+    fn collect(&mut self, first: Job, receiver: &Receiver<Job>) -> bool {
+        let until = Instant::now() + self.settings.group;
+        let mut urgent = self.take(first);
+        while !urgent {
+            match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(job) => urgent = self.take(job),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        true
+    }
+
+    /// While blocked: takes jobs into memory and tries again from time to time. False when there will be no more.
+    fn heal(&mut self, receiver: &Receiver<Job>) -> bool {
+        while self.trouble.is_some() {
+            let until = Instant::now() + self.settings.retry;
+            loop {
+                match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                    Ok(job) => drop(self.take(job)),
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return false,
+                }
+            }
+            self.commit();
+        }
+        true
+    }
+
+    /// Takes a job in; true when it should not wait for others.
+    fn take(&mut self, job: Job) -> bool {
+        match job {
+            Job::Record(record) => {
+                self.journal.waiting().extend_from_slice(&record.line);
+                self.done.push((record.no, record.outcome));
+                if record.outcome == Outcome::Succeeded && self.cache.is_some() {
+                    self.entries.extend(record.cache);
+                }
+                self.journal.waiting().len() >= MAX_GROUP
+            }
+            Job::Audit(event) => {
+                event.write_to(self.audit.waiting());
+                false
+            }
+            Job::State(state) => {
+                self.state = Some(state);
+                false
+            }
+            Job::Flush(ack) => {
+                self.acks.push(ack);
+                true
+            }
+        }
+    }
+
+    /// Writes and syncs all that waits, and reports it.
+    fn commit(&mut self) {
+        match self.write() {
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    (self.on_event)(StoreEvent::Healed);
+                }
+                self.acks.drain(..).for_each(|ack| ack());
+            }
+            Err(message) if self.trouble.is_none() => {
+                self.trouble = Some(message.clone());
+                (self.on_event)(StoreEvent::Blocked { message });
+            }
+            Err(message) => self.trouble = Some(message),
+        }
+    }
+
+    /// The journal first, and reported at once: it is what money was paid for.
+    fn write(&mut self) -> Result<(), String> {
+        self.journal.commit(&*self.disk).map_err(|err| blocked(self.journal.path(), &err))?;
+        if !self.done.is_empty() {
+            let done = std::mem::take(&mut self.done);
+            (self.on_event)(StoreEvent::Synced { run: self.run, done });
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.send(std::mem::take(&mut self.entries));
+        }
+        self.audit.commit(&*self.disk).map_err(|err| blocked(self.audit.path(), &err))?;
+        if let Some(state) = &self.state {
+            state.save(&self.dir).map_err(|err| format!("{err}; nothing is lost, and it is tried again"))?;
+            self.state = None;
+        }
+        Ok(())
+    }
+}
+
+fn blocked(path: &std::path::Path, err: &std::io::Error) -> String {
+    format!("failed to write {}: {err}{}; nothing is lost, and it is tried again", path.display(), remedy(err))
+}
