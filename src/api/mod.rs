@@ -17,7 +17,7 @@ mod classify;
 mod error_body;
 mod failure;
 mod headers;
-pub mod http;
+mod http;
 mod json_line;
 mod message;
 pub mod reply;
