@@ -24,7 +24,8 @@ fn main() {
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("input.jsonl");
     write_input(&input, n).unwrap();
-    let server = Server::start(Command::new(FANDECK).args(["simulate", "--listen", "127.0.0.1:0", "--scenario", "calm"]));
+    let server =
+        Server::start(Command::new(FANDECK).args(["simulate", "--listen", "127.0.0.1:0", "--scenario", "calm"]));
     let env = [
         ("ANTHROPIC_API_KEY", "sim-high-prio"),
         ("ANTHROPIC_BATCH_KEY", "sim-batch"),

@@ -12,7 +12,8 @@ pub const FANDECK: &str = env!("CARGO_BIN_EXE_fandeck");
 
 /// A judge-like request of about 300 input tokens.
 pub fn judge_line(no: u32) -> String {
-    let transcript = "The assistant was asked to summarise a quarterly report and to keep all figures as they are. ".repeat(12);
+    let transcript =
+        "The assistant was asked to summarise a quarterly report and to keep all figures as they are. ".repeat(12);
     let request = serde_json::json!({
         "custom_id": format!("judge-{no:07}"),
         "params": {

@@ -1,2 +1,5 @@
 //! x
-pub mod args; pub mod failure; pub mod shell; pub mod out;
+pub mod args;
+pub mod failure;
+pub mod out;
+pub mod shell;

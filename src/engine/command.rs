@@ -70,7 +70,9 @@ fn resume_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effe
             run.reason = None;
             done(state, "run-resumed", None, "resumed".to_owned(), now, effects)
         }
-        Ok(RunStatus::Draining) => CommandOutcome::Refused("the run is draining; resume it when it has ended".to_owned()),
+        Ok(RunStatus::Draining) => {
+            CommandOutcome::Refused("the run is draining; resume it when it has ended".to_owned())
+        }
         Ok(_) => CommandOutcome::AlreadySo("the run is not paused".to_owned()),
     }
 }

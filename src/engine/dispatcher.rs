@@ -10,17 +10,23 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::api::Transport;
 use crate::catalog::Catalog;
+use crate::model::snapshot::OrgTotals;
 use crate::model::{
-    ApiError, Counts, DispatchSettings, Mono, Money, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot, Snapshot,
-    Trouble, Wall,
+    ApiError, Counts, DispatchSettings, Money, Mono, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot, Snapshot,
+    Trouble,
 };
 use crate::requests::Input;
-use crate::store::{AuditEvent, Cache, Job, LineMeta, Record, RunDir, StateFile, StoreEvent, Writer, WriterSettings};
+use crate::store;
+use crate::store::{
+    AuditEvent, Cache, Closed, Job, Last, LineMeta, Record, RunDir, StateFile, StoreEvent, Writer, WriterSettings,
+    journal,
+};
 
 use super::clock::Clock;
 use super::command::command;
 use super::event::{Effect, Event};
 use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
+use super::keep;
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
@@ -46,6 +52,8 @@ pub struct EngineSpec {
     pub transport: Arc<dyn Transport>,
     /// Prices.
     pub catalog: Arc<Catalog>,
+    /// What the orgs did in earlier sessions of the run, in their order; shorter when there were none.
+    pub prior: Vec<OrgTotals>,
     /// Seed of the jitter.
     pub seed: u64,
 }
@@ -56,8 +64,8 @@ pub struct RunSpec {
     pub facts: RunFacts,
     /// Its requests.
     pub input: Arc<Input>,
-    /// How each request stands on disk: its durable outcome, if it has one, and whether that came from the cache.
-    pub standing: Vec<Standing>,
+    /// The last durable outcome of each request.
+    pub last: Vec<Last>,
     /// Cache keys by request; `None` when the cache is off.
     pub keys: Option<Arc<[[u8; 32]]>>,
     /// Its directory, owned.
@@ -70,8 +78,6 @@ pub struct RunSpec {
     pub state: StateFile,
 }
 
-pub use crate::store::Standing;
-
 /// How a run came to rest.
 pub struct RunEnd {
     /// Its slot.
@@ -80,8 +86,8 @@ pub struct RunEnd {
     pub exit_code: u8,
     /// Where its requests are.
     pub counts: Counts,
-    /// Its directory. Dropping it releases the lock.
-    pub dir: RunDir,
+    /// Its directory, still owned, and what could not be written. `None` when the writer's thread has died.
+    pub closed: Option<Closed>,
 }
 
 /// A running engine.
@@ -99,6 +105,9 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Started {
     let clock = Clock::start();
     let labels: Arc<[String]> = spec.orgs.iter().map(|org| org.label.clone()).collect();
     let mut state = State::new(&spec.orgs, spec.settings, spec.seed);
+    for (org, prior) in state.orgs.iter_mut().zip(spec.prior) {
+        org.totals = prior;
+    }
     let shared = Shared { transport: spec.transport, events: events_in, clock, labels };
     let runs = runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect();
     let mut publisher = Publisher::default();
@@ -132,11 +141,11 @@ struct Run {
 impl Run {
     fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Run {
         let input = Arc::clone(&spec.input);
-        let places = spec.standing.into_iter().map(place).collect();
+        let places = spec.last.into_iter().map(place).collect();
         let queue = Queue::new(places, |no| input.family_of(no));
         let slot = state.add_run(spec.facts, queue, shared.clock.mono());
         let events = shared.events.clone();
-        let writer = Writer::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event));
+        let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event));
         Run {
             work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
             writer: Some(writer),
@@ -155,11 +164,14 @@ impl Run {
     }
 }
 
-fn place(standing: Standing) -> Place {
-    match standing {
-        Standing::Open => Place::Waiting,
-        Standing::Cached => Place::Cached,
-        Standing::Done(outcome) => Place::Done(outcome),
+fn place(last: Last) -> Place {
+    match last {
+        Last::Unsent => Place::Waiting,
+        Last::ReDrivable => Place::Again,
+        Last::Cached => Place::Cached,
+        Last::Succeeded => Place::Done(Outcome::Succeeded),
+        Last::Refused => Place::Done(Outcome::Refused),
+        Last::Invalid => Place::Done(Outcome::Invalid),
     }
 }
 
@@ -277,18 +289,23 @@ impl Dispatcher {
         let meta = LineMeta {
             no,
             outcome: Outcome::ReDrivable,
-            org: self.shared.labels.get(org.ix()).map_or("", String::as_str),
+            org: self.shared.labels.get(org.ix()).map(String::as_str),
             path: Route::Sync,
-            attempt: attempts,
+            attempt: u32::from(attempts),
             request_id: None,
-            latency: Duration::ZERO,
+            latency_ms: 0,
+            tokens_in: 0,
+            tokens_out: 0,
             cost: Money::ZERO,
             at: self.shared.clock.now().wall,
             crc: input.crc_of(no),
         };
-        let kind = if error.kind.is_empty() { trouble.as_str() } else { &error.kind };
-        let body = serde_json::json!({"type": "error", "error": {"type": kind, "message": error.message}}).to_string();
-        let line = crate::store::journal_line(&custom_id, body.as_bytes(), &meta);
+        let error = if error.kind.is_empty() {
+            ApiError { kind: trouble.as_str().to_owned(), ..error.clone() }
+        } else {
+            error.clone()
+        };
+        let line = journal::line(&custom_id, &journal::error_body(&error), &meta);
         Record { run, no, outcome: Outcome::ReDrivable, line, cache: None }
     }
 
@@ -296,7 +313,9 @@ impl Dispatcher {
         let label = org.and_then(|org| self.shared.labels.get(org.ix())).cloned();
         tracing::info!(target: "fandeck::engine", "{text}");
         for run in &self.runs {
-            run.store(Job::Audit(AuditEvent::new(self.shared.clock.now().wall, kind, label.clone(), text)));
+            let at = self.shared.clock.now().wall;
+            let (kind, text) = (kind.to_owned(), text.to_owned());
+            run.store(Job::Audit(AuditEvent { at, kind, org: label.clone(), text, data: None }));
         }
     }
 
@@ -320,7 +339,7 @@ impl Dispatcher {
     fn state_file(&mut self, ix: usize, exit_code: Option<u8>) -> StateFile {
         let now = self.shared.clock.now();
         let picture = self.publisher.picture(&mut self.state, now);
-        self.runs[ix].template.at_this_point(&picture.runs[ix], &picture.orgs, exit_code, Wall(now.wall.0))
+        keep::state_file(&self.runs[ix].template, &picture, ix, exit_code)
     }
 
     /// The run's last state, flushed; its directory is handed back.
@@ -333,7 +352,7 @@ impl Dispatcher {
         let closed = self.closed.0.clone();
         // Closing waits for the disk; the other runs go on meanwhile.
         tokio::task::spawn_blocking(move || {
-            let _ = closed.send(RunEnd { slot, exit_code, counts, dir: writer.close() });
+            let _ = closed.send(RunEnd { slot, exit_code, counts, closed: writer.close() });
         });
     }
 

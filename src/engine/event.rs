@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::model::{
-    ApiError, Family, Mono, Money, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+    ApiError, Family, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
 use crate::store::Record;
 

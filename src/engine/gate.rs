@@ -124,13 +124,8 @@ mod tests {
     #[test]
     fn l5_a_retry_after_of_days_parks() {
         let settings = DispatchSettings::default();
-        let wait = Gate::default().wait(
-            RetryAfter::After(secs(302_539)),
-            &RateLimits::default(),
-            true,
-            &settings,
-            &mut rng(),
-        );
+        let wait =
+            Gate::default().wait(RetryAfter::After(secs(302_539)), &RateLimits::default(), true, &settings, &mut rng());
         assert_eq!(wait, Wait::Park(secs(302_539)));
     }
 

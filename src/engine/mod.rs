@@ -34,14 +34,15 @@ mod gate;
 pub mod handle;
 mod headroom;
 mod history;
+mod keep;
 mod publish;
 mod queue;
 mod reduce;
 mod rest;
 mod state;
-mod window;
 #[cfg(test)]
 mod tests;
+mod window;
 mod worker;
 
 pub use dispatcher::{EngineSpec, RunEnd, RunSpec, Started, start};

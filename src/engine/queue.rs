@@ -32,6 +32,15 @@ pub(crate) struct Redrive {
     pub(crate) org: OrgId,
     pub(crate) trouble: Trouble,
     pub(crate) error: ApiError,
+    /// The journal has it: no attempt was made since.
+    pub(crate) journaled: bool,
+}
+
+impl Redrive {
+    /// As an earlier session left it; the journal knows the rest.
+    fn of_earlier_session() -> Redrive {
+        Redrive { attempts: 0, org: OrgId(0), trouble: Trouble::Broken, error: ApiError::default(), journaled: true }
+    }
 }
 
 /// The queue of one run.
@@ -51,18 +60,26 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// A queue over `places`, as recovery and the cache left them. `family` tells each request's family.
+    /// A queue over `places`, as recovery and the cache left them: what is to be sent again is at once due. `family` tells
+    /// each request's family.
     pub(crate) fn new(places: Vec<Place>, family: impl Fn(RequestNo) -> Family) -> Queue {
         let families: Vec<Family> = (0..places.len() as u32).map(|no| family(RequestNo(no))).collect();
         let only = families.first().copied().unwrap_or(Family::Other);
         let mut counts = Counts { total: places.len() as u64, ..Counts::default() };
         let mut waiting = [0; Family::COUNT];
-        for (place, family) in places.iter().zip(&families) {
+        let mut again: [BinaryHeap<Reverse<(Mono, u32)>>; Family::COUNT] = Default::default();
+        let mut redrives = HashMap::new();
+        for (no, (place, family)) in places.iter().zip(&families).enumerate() {
             match place {
                 Place::Done(Outcome::Succeeded) => counts.succeeded += 1,
                 Place::Done(Outcome::Refused) => counts.refused += 1,
                 Place::Done(Outcome::Invalid) => counts.invalid += 1,
                 Place::Cached => counts.cached += 1,
+                Place::Again => {
+                    counts.re_drivable += 1;
+                    again[family.ix()].push(Reverse((Mono::ZERO, no as u32)));
+                    redrives.insert(no as u32, Redrive::of_earlier_session());
+                }
                 _ => {
                     counts.unsent += 1;
                     waiting[family.ix()] += 1;
@@ -75,8 +92,8 @@ impl Queue {
             families: if mixed { families } else { Vec::new() },
             only,
             cursors: [0; Family::COUNT],
-            again: Default::default(),
-            redrives: HashMap::new(),
+            again,
+            redrives,
             waiting,
             flying: HashMap::new(),
             counts,
@@ -195,7 +212,7 @@ impl Queue {
                 1
             }
         };
-        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error });
+        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error, journaled: false });
     }
 
     /// An attempt was not made after all: back it goes as it was.
@@ -269,9 +286,8 @@ mod tests {
 
     #[test]
     fn families_have_queues_of_their_own() {
-        let mut queue = Queue::new(vec![Place::Waiting; 4], |no| {
-            if no.0 % 2 == 0 { Family::Opus } else { Family::Haiku }
-        });
+        let mut queue =
+            Queue::new(vec![Place::Waiting; 4], |no| if no.0 % 2 == 0 { Family::Opus } else { Family::Haiku });
         let take = |queue: &mut Queue, family| queue.take(family, OrgId(0), Mono::ZERO).map(|(no, _)| no.0);
         assert_eq!(take(&mut queue, Family::Haiku), Some(1));
         assert_eq!(take(&mut queue, Family::Opus), Some(0));
@@ -282,7 +298,8 @@ mod tests {
 
     #[test]
     fn what_recovery_found_done_is_not_sent() {
-        let places = vec![Place::Done(Outcome::Succeeded), Place::Cached, Place::Waiting, Place::Done(Outcome::Invalid)];
+        let places =
+            vec![Place::Done(Outcome::Succeeded), Place::Cached, Place::Waiting, Place::Done(Outcome::Invalid)];
         let mut queue = Queue::new(places, |_| Family::Haiku);
         assert_eq!(queue.counts().done(), 3);
         assert_eq!(queue.take(Family::Haiku, OrgId(0), Mono::ZERO), Some((RequestNo(2), 1)));

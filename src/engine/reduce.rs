@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::model::snapshot::ParkReason;
 use crate::model::{
-    AccountTrouble, ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+    AccountTrouble, ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot,
+    Trouble, Verdict,
 };
 
 use super::breaker::Trip;
@@ -167,7 +168,8 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
     let label = orgs[org.ix()].label.clone();
     if let Wait::Park(span) = wait {
         let until = Some(now.mono + span);
-        let text = format!("{label}: retry-after of {} s: parked until then, its requests go to the others", span.as_secs());
+        let text =
+            format!("{label}: retry-after of {} s: parked until then, its requests go to the others", span.as_secs());
         park(state, org, Parked { why: ParkReason::RetryAfter, until }, text, now, effects);
     }
     if let Cut::Cut { from, to } = cut {

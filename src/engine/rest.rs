@@ -139,14 +139,15 @@ fn outage_over(outage: &Outage, limit: Option<Duration>, now: Mono) -> Option<St
 /// Comes to rest: leaves a trace of what is left, and says with which exit code.
 fn end(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) {
     let run = &mut state.runs[slot.ix()];
-    let left = run.queue.redrives().map(|(no, redrive)| Effect::RecordReDrivable {
-        run: slot,
-        no,
-        org: redrive.org,
-        attempts: redrive.attempts,
-        trouble: redrive.trouble,
-        error: redrive.error.clone(),
-    });
+    let left =
+        run.queue.redrives().filter(|(_, redrive)| !redrive.journaled).map(|(no, redrive)| Effect::RecordReDrivable {
+            run: slot,
+            no,
+            org: redrive.org,
+            attempts: redrive.attempts,
+            trouble: redrive.trouble,
+            error: redrive.error.clone(),
+        });
     effects.extend(left);
     let counts = run.queue.counts();
     run.status = if counts.open() == 0 { RunStatus::Finished } else { RunStatus::Incomplete };
@@ -176,7 +177,8 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
         org_state.totals.n_possibly_charged += 1;
         let run = &mut state.runs[slot.ix()];
         run.possibly_charged += 1;
-        let error = ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
+        let error =
+            ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
         run.queue.failed(no, org, Trouble::Broken, error, now.mono);
     }
     effects.push(Effect::Abandon { run: slot });

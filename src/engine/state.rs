@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
-    ApiError, DispatchSettings, Family, Level, Mono, Money, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
+    ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
     Wall,
 };
 
@@ -155,7 +155,8 @@ pub(crate) struct Notices {
 impl State {
     /// A state without runs.
     pub(crate) fn new(orgs: &[OrgSpec], settings: DispatchSettings, seed: u64) -> State {
-        let orgs: Vec<OrgState> = orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
+        let orgs: Vec<OrgState> =
+            orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
         State {
             pools: orgs.iter().map(|_| Pool::default()).collect(),
             settings,
@@ -199,8 +200,7 @@ impl State {
     pub(crate) fn window_mut(&mut self, org: OrgId, family: Family, now: Mono) -> &mut Window {
         let State { orgs, pools, settings, .. } = self;
         let org = &orgs[org.ix()];
-        pools[org.pool].windows[family.ix()]
-            .get_or_insert_with(|| Window::new(org.caps[family.ix()], settings, now))
+        pools[org.pool].windows[family.ix()].get_or_insert_with(|| Window::new(org.caps[family.ix()], settings, now))
     }
 
     /// How many more calls of a family an org may be sent now. One place decides it.

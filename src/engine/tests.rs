@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::model::snapshot::Condition;
 use crate::model::{
-    AccountTrouble, ApiError, Bucket, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Mono, Money, Now,
+    AccountTrouble, ApiError, Bucket, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now,
     OrgId, OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, RunStatus, Secret, Trouble, Usage,
     Verdict, Wall,
 };
@@ -64,8 +64,7 @@ impl Desk {
             let queue = Queue::new(vec![Place::Waiting; *n], |_| Family::Haiku);
             state.add_run(facts(unattended), queue, Mono::ZERO);
         }
-        let mut desk =
-            Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 };
+        let mut desk = Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 };
         desk.feed(vec![]);
         desk
     }
@@ -464,7 +463,12 @@ fn l14_a_failing_request_holds_no_slot_while_it_waits() {
 #[test]
 fn l19_a_refusal_is_a_class_of_its_own() {
     let mut desk = Desk::headless(&[4], 2);
-    desk.end(0, Verdict::Answered { refused: true, usage: Usage::default() }, RateLimits::default(), RetryAfter::Absent);
+    desk.end(
+        0,
+        Verdict::Answered { refused: true, usage: Usage::default() },
+        RateLimits::default(),
+        RetryAfter::Absent,
+    );
     desk.finish();
     assert_eq!((desk.counts().refused, desk.counts().succeeded, desk.rested[0].1), (1, 1, 3));
 }

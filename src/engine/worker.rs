@@ -10,9 +10,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::api::{Call, Reply, Transport};
 use crate::catalog::{Card, Catalog};
-use crate::model::{Money, OrgId, Outcome, RequestNo, Route, RunSlot, Usage, Verdict};
+use crate::model::{Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Usage, Verdict};
 use crate::requests::Input;
-use crate::store::{CacheEntry, LineMeta, Record, journal_line};
+use crate::store::{CacheEntry, LineMeta, Record, journal};
 
 use super::clock::Clock;
 use super::event::{Attempt, Event};
@@ -37,17 +37,9 @@ pub(crate) struct RunWork {
 
 impl RunWork {
     /// Looks the price cards up once.
-    pub(crate) fn new(
-        slot: RunSlot,
-        input: Arc<Input>,
-        keys: Option<Arc<[[u8; 32]]>>,
-        catalog: &Catalog,
-    ) -> RunWork {
-        let cards = input
-            .models()
-            .iter()
-            .filter_map(|used| Some((used.model.clone(), catalog.card(&used.model)?)))
-            .collect();
+    pub(crate) fn new(slot: RunSlot, input: Arc<Input>, keys: Option<Arc<[[u8; 32]]>>, catalog: &Catalog) -> RunWork {
+        let cards =
+            input.models().iter().filter_map(|used| Some((used.model.clone(), catalog.card(&used.model)?))).collect();
         RunWork { slot, input, keys, cards }
     }
 
@@ -73,50 +65,43 @@ pub(crate) async fn attempt(shared: Shared, work: Arc<RunWork>, task: Task) {
             let reply = shared.transport.call(call).await;
             Event::Attempted(Box::new(ended(&shared, &work, task, started, &line.custom_id, reply)))
         }
-        Err(error) => {
-            Event::Unreadable { run: work.slot, no: task.no, org: task.org, message: error.to_string() }
-        }
+        Err(error) => Event::Unreadable { run: work.slot, no: task.no, org: task.org, message: error.to_string() },
     };
     // The dispatcher is gone only when its runs have come to rest; then nobody waits for this.
     let _ = shared.events.send(event);
 }
 
-fn ended(
-    shared: &Shared,
-    work: &RunWork,
-    task: Task,
-    started: crate::model::Mono,
-    custom_id: &str,
-    reply: Reply,
-) -> Attempt {
+fn ended(shared: &Shared, work: &RunWork, task: Task, started: Mono, custom_id: &str, reply: Reply) -> Attempt {
     let now = shared.clock.now();
     let latency = now.mono.since(started);
-    let cost = match &reply.verdict {
-        Verdict::Answered { usage, .. } => work.cost(task.no, usage),
-        _ => Money::ZERO,
+    let usage = match &reply.verdict {
+        Verdict::Answered { usage, .. } => *usage,
+        _ => Usage::default(),
     };
+    let cost = work.cost(task.no, &usage);
     let outcome = reply.verdict.outcome();
     let record = outcome.is_terminal().then(|| {
         let meta = LineMeta {
             no: task.no,
             outcome,
-            org: shared.labels.get(task.org.ix()).map_or("", String::as_str),
+            org: shared.labels.get(task.org.ix()).map(String::as_str),
             path: Route::Sync,
-            attempt: task.attempt,
+            attempt: u32::from(task.attempt),
             request_id: reply.request_id.as_deref(),
-            latency,
+            latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
+            tokens_in: usage.prompt_tokens(),
+            tokens_out: usage.output_tokens,
             cost,
             at: now.wall,
             crc: work.input.crc_of(task.no),
         };
         let cache = match (&work.keys, outcome) {
-            (Some(keys), Outcome::Succeeded) => keys.get(task.no.ix()).map(|key| CacheEntry {
-                key: *key,
-                body: reply.body.clone(),
-            }),
+            (Some(keys), Outcome::Succeeded) => {
+                keys.get(task.no.ix()).map(|key| CacheEntry { key: *key, body: reply.body.clone() })
+            }
             _ => None,
         };
-        Record { run: work.slot, no: task.no, outcome, line: journal_line(custom_id, &reply.body, &meta), cache }
+        Record { run: work.slot, no: task.no, outcome, line: journal::line(custom_id, &reply.body, &meta), cache }
     });
     Attempt {
         run: work.slot,

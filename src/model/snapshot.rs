@@ -198,8 +198,9 @@ pub struct LimiterView {
     pub headroom: f64,
 }
 
-/// What an org has done so far in this process.
+/// What an org has done so far, earlier sessions of the run included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OrgTotals {
     /// Attempts made.
     pub n_sent: u64,
@@ -230,7 +231,15 @@ pub struct OrgTotals {
     /// Billed output tokens.
     pub tokens_out: u64,
     /// What the answers cost.
+    #[serde(rename = "cost_usd")]
     pub cost: Money,
+}
+
+impl OrgTotals {
+    /// 429 of either kind.
+    pub fn n_429(&self) -> u64 {
+        self.n_429_steady + self.n_429_ramp
+    }
 }
 
 /// A run as the operator sees it.

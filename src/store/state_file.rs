@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::run_file::{FORMAT, RunFile};
 use super::{atomic, stamp};
+use crate::model::snapshot::OrgTotals;
 use crate::model::{Counts, Money, RunStatus, Wall};
 
 /// `state.json`. The journal is the authority on outcomes; this is what a glance at a run shows, and what no line of the
@@ -57,23 +58,11 @@ pub struct StateFile {
 pub struct OrgState {
     /// Its name.
     pub label: String,
-    /// Usable answers.
-    pub n_ok: u64,
-    /// 429 of any kind.
-    pub n_429: u64,
-    /// 5xx of any kind.
-    pub n_5xx: u64,
-    /// Highest number in flight at once.
-    pub in_flight_peak: u32,
     /// Sum of its windows when the state was written.
     pub window: u32,
-    /// Billed input tokens.
-    pub tokens_in: u64,
-    /// Billed output tokens.
-    pub tokens_out: u64,
-    /// What its answers cost, in USD.
-    #[serde(rename = "cost_usd")]
-    pub cost: Money,
+    /// What it did, over all sessions.
+    #[serde(flatten)]
+    pub totals: OrgTotals,
 }
 
 impl StateFile {

@@ -91,7 +91,8 @@ fn only_the_screens_know_the_terminal() {
 
 #[test]
 fn the_check_sees_what_it_is_to_forbid() {
-    let text = "use crate::tui::guard;\n// use crate::sim::x;\nuse crate::{model, store::Writer};\nlet x = crate::api::y();";
+    let text =
+        "use crate::tui::guard;\n// use crate::sim::x;\nuse crate::{model, store::Writer};\nlet x = crate::api::y();";
     let named: Vec<_> = modules_named(text).into_iter().collect();
     assert_eq!(named, ["api", "model", "store", "tui"]);
 }
