@@ -1,3 +1,12 @@
-//! The binary: parse, hooks, run, exit code.
+//! The binary: hooks, command line, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Err(error) = color_eyre::config::HookBuilder::default().display_env_section(false).install() {
+        // Without the hook a panic is less readable, and nothing else is lost.
+        drop(error);
+    }
+    fandeck::tui::guard::chain_panic_hook();
+    ExitCode::from(fandeck::cli::main())
+}

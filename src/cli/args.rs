@@ -233,9 +233,9 @@ pub struct DemoArgs {
     /// Scenario, by name or by file
     #[arg(long, value_name = "NAME|FILE", default_value = "demo")]
     pub scenario: String,
-    /// How many times faster than real the simulated clock runs
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
-    pub time_scale: f64,
+    /// How many times faster than real the simulated clock runs; without it, as the scenario says
+    #[arg(long, value_name = "X")]
+    pub time_scale: Option<f64>,
     /// Seed of everything that is drawn by lot
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

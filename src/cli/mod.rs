@@ -1,5 +1,62 @@
-//! x
-pub mod args;
-pub mod failure;
-pub mod out;
-pub mod shell;
+//! The command line: one file per subcommand, thin, and the wiring that they share.
+//!
+//! A subcommand comes to an exit code or to a [`Failure`], whose text is all that the user sees: what failed, on what, and
+//! the remedy. [`launch`] makes a run ready, [`drive`] runs it under a frontend; `run`, `resume` and `demo` differ only in
+//! what they hand to these two.
+
+mod args;
+mod config;
+mod demo;
+mod demo_input;
+mod drive;
+mod export;
+mod failure;
+mod home;
+mod launch;
+mod logging;
+mod out;
+mod report;
+mod resume;
+mod run;
+mod runs;
+mod setup;
+mod shell;
+mod signals;
+mod simulate;
+mod status;
+
+use clap::Parser;
+
+pub use args::Cli;
+use args::Command;
+pub use failure::Failure;
+
+/// Parses the process's arguments and does what they say. Gives the exit code.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version come as errors, too; a closed pipe is no reason to complain about either.
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
+    let outcome = match cli.command {
+        None => home::home(),
+        Some(Command::Demo(args)) => demo::demo(&args),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Resume(args)) => resume::resume(&args),
+        Some(Command::Status(args)) => status::status(&args),
+        Some(Command::Runs(args)) => runs::runs(&args),
+        Some(Command::Export(args)) => export::export(&args),
+        Some(Command::Report(args)) => report::report(&args),
+        Some(Command::Simulate(args)) => simulate::simulate(&args),
+        Some(Command::Config(args)) => config::config(&args),
+        Some(Command::Completions { shell }) => shell::completions(shell),
+        Some(Command::Man) => shell::man(),
+    };
+    outcome.unwrap_or_else(|failure| {
+        out::say(&format!("fandeck: {}", failure.message));
+        failure.exit_code
+    })
+}

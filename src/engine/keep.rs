@@ -13,6 +13,7 @@ pub(super) fn state_file(template: &StateFile, picture: &Snapshot, ix: usize, ex
     file.cost = run.cost;
     file.n_possibly_charged = run.n_possibly_charged;
     file.wall_ms = run.wall_ms;
+    file.session_wall_ms = run.session_wall_ms;
     file.updated_at = picture.at;
     file.heartbeat_at = picture.at;
     file.reason.clone_from(&run.reason);

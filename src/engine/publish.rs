@@ -152,6 +152,7 @@ fn run_view(run: &RunState, now: Mono) -> RunView {
         input: run.facts.input.clone(),
         status: run.status,
         reason: run.reason.clone(),
+        exit_code: run.exit_code,
         counts,
         path: run.facts.path,
         route_reason: run.facts.route_reason.clone(),

@@ -79,7 +79,10 @@ pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
 }
 
 fn has_come_to_rest(run: &RunState) -> bool {
-    let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0;
+    // A run that was stopped does not wait for a disk that takes nothing: its answers are tried once more, and counted
+    // as lost when that fails.
+    let synced = run.queue.counts().unsynced == 0 || (run.stopping && run.store_trouble.is_some());
+    let quiet = run.queue.in_flight() == 0 && synced;
     quiet && (run.status == RunStatus::Draining || run.queue.is_empty())
 }
 
@@ -181,6 +184,7 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
             ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
         run.queue.failed(no, org, Trouble::Broken, error, now.mono);
     }
+    state.runs[slot.ix()].stopping = true;
     effects.push(Effect::Abandon { run: slot });
 }
 

@@ -120,6 +120,8 @@ pub(crate) struct RunState {
     pub(crate) outcomes: PerSecond,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
+    /// It was told to stop at once.
+    pub(crate) stopping: bool,
     /// The error that keeps outcomes from the disk.
     pub(crate) store_trouble: Option<String>,
     pub(crate) exit_code: Option<u8>,
@@ -185,6 +187,7 @@ impl State {
             outcomes: PerSecond::default(),
             fuse: Fuse::default(),
             outage: Outage::default(),
+            stopping: false,
             store_trouble: None,
             exit_code: None,
         });

@@ -515,6 +515,19 @@ fn a_full_disk_stops_admission_and_goes_on_when_it_heals() {
 }
 
 #[test]
+fn d4_a_stop_does_not_wait_for_a_disk_that_takes_nothing() {
+    let mut desk = Desk::new(&[4], &[20], DispatchSettings::default(), false);
+    desk.end_all(&ok());
+    desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned() }]);
+    desk.command(Command::DrainRun { run: RUN });
+    desk.end_all(&ok());
+    assert_eq!(desk.rested, [], "a drain waits for the disk");
+    desk.command(Command::StopRun { run: RUN });
+    assert_eq!(desk.rested, [(RUN, 4)]);
+    assert_eq!(desk.counts().succeeded, 0, "nothing is done that is not durable");
+}
+
+#[test]
 fn keys_of_one_organisation_share_one_window() {
     let mut desk = Desk::headless(&[10, 10], 500);
     for of in [A, B] {

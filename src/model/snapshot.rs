@@ -257,6 +257,9 @@ pub struct RunView {
     pub status: RunStatus,
     /// Why it holds or was stopped, in words, with what to do.
     pub reason: Option<String>,
+    /// How it ended, as in the contract of exit codes; `None` while it runs.
+    #[serde(default)]
+    pub exit_code: Option<u8>,
     /// Where its requests are.
     pub counts: Counts,
     /// Its path.

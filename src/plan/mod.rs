@@ -1,1 +1,5 @@
 //! Route, capacity and cost, as pure functions.
+
+pub mod projection;
+
+pub use projection::{Projection, Shape, project};

@@ -29,6 +29,9 @@ pub struct StateFile {
     /// Milliseconds in which it was running, over all sessions.
     #[serde(default)]
     pub wall_ms: u64,
+    /// Milliseconds in the last session.
+    #[serde(default)]
+    pub session_wall_ms: u64,
     /// How often it was started or resumed.
     #[serde(default)]
     pub sessions: u32,
@@ -78,6 +81,7 @@ impl StateFile {
             cost: Money::ZERO,
             n_possibly_charged: 0,
             wall_ms: 0,
+            session_wall_ms: 0,
             sessions: 0,
             updated_at: run.created_at,
             heartbeat_at: run.created_at,

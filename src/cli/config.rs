@@ -1,0 +1,43 @@
+//! `fandeck config`: every setting with its origin.
+
+use crate::config::{Overrides, SAMPLE};
+use crate::report::text;
+
+use super::args::ConfigArgs;
+use super::failure::{Failure, Outcome};
+use super::out;
+use super::setup::settings;
+
+/// Shows, checks, or prints the sample.
+pub fn config(args: &ConfigArgs) -> Outcome {
+    if args.default {
+        return out::print(SAMPLE);
+    }
+    let settings = settings(args.config.as_deref(), &Overrides::default())?;
+    if args.check {
+        return out::print("the configuration is sound\n");
+    }
+    if args.json {
+        let mut lines = String::new();
+        for line in settings.explain() {
+            let json = serde_json::to_string(line)
+                .map_err(|error| Failure::internal(format!("failed to write a setting: {error}")))?;
+            lines.push_str(&json);
+            lines.push('\n');
+        }
+        return out::print(&lines);
+    }
+    let lines = settings.explain();
+    let names = lines.iter().map(|line| text::width(&line.name)).max().unwrap_or(0);
+    let values = lines.iter().map(|line| text::width(&line.value)).max().unwrap_or(0).min(40);
+    let table: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{}  {}  {}\n", text::fit(&line.name, names), fit_or_longer(&line.value, values), line.origin))
+        .collect();
+    out::print(&table.concat())
+}
+
+/// A long value is shown whole: a path that is cut is no use.
+fn fit_or_longer(value: &str, columns: usize) -> String {
+    if text::width(value) > columns { value.to_owned() } else { text::fit(value, columns) }
+}

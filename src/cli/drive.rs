@@ -1,0 +1,163 @@
+//! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
+
+use std::io::{self, IsTerminal};
+
+use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
+use crate::model::snapshot::RunView;
+use crate::model::{Command, RunSlot, Snapshot};
+use crate::report::{json, plain, summary};
+use crate::tui;
+
+use super::args::ShowArgs;
+use super::failure::{Failure, Outcome};
+use super::logging::Logging;
+use super::out;
+use super::signals::{Ended, Signals};
+
+/// The one run of this process.
+const RUN: RunSlot = RunSlot(0);
+
+/// Which frontend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Front {
+    /// The screen.
+    Screen,
+    /// Plain lines.
+    Plain,
+    /// NDJSON.
+    Json,
+}
+
+impl Front {
+    /// As asked; without a terminal at both ends, or in a place that says it is none, lines.
+    pub fn choose(show: &ShowArgs) -> Front {
+        let env = |name: &str| std::env::var_os(name).unwrap_or_default();
+        let no_screen = env("TERM") == "dumb" || !env("CI").is_empty();
+        if show.json {
+            Front::Json
+        } else if show.headless || no_screen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            Front::Plain
+        } else {
+            Front::Screen
+        }
+    }
+}
+
+/// How the run is shown.
+pub struct Shown {
+    /// The frontend.
+    pub front: Front,
+    /// Options of the frontends.
+    pub show: ShowArgs,
+    /// Leave the screen by itself when the run has come to rest.
+    pub leave_when_done: bool,
+}
+
+/// A runtime of one worker a core.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal(format!("failed to start the runtime: {error}")))
+}
+
+/// Drives a run to its rest. Gives the exit code.
+pub async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
+    let by_signal = Ended::default();
+    let signals = Signals::listen()?;
+    let Started { handle, ended } = start(engine, vec![run]);
+    // The screen minds signals itself: it has a terminal to give back.
+    let watcher = match shown.front {
+        Front::Screen => tokio::spawn(std::future::pending()),
+        _ => tokio::spawn(signals.stop(handle.clone(), RUN, by_signal.clone())),
+    };
+    let shown_to_the_end = show(&handle, shown, logging, &by_signal).await;
+    let ends = ended.await.map_err(|error| Failure::internal(format!("the engine failed: {error}")))?;
+    watcher.abort();
+    shown_to_the_end?;
+    let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
+    warn_of_losses(&end);
+    let exit_code = exit_code(end.exit_code, &by_signal);
+    if shown.front == Front::Screen {
+        out::print(&summary::text(&handle.snapshot(), exit_code))?;
+    }
+    Ok(exit_code)
+}
+
+/// A signal that came when everything was done already changes nothing.
+fn exit_code(own: u8, by_signal: &Ended) -> u8 {
+    match by_signal.exit_code() {
+        Some(code) if own == 4 || code == 1 => code,
+        _ => own,
+    }
+}
+
+async fn show(
+    handle: &EngineHandle,
+    shown: &Shown,
+    logging: &Logging,
+    by_signal: &Ended,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::internal(format!("failed to show the run: {error}"));
+    match shown.front {
+        Front::Json => {
+            let code = |run: &RunView| exit_code(code_of(run), by_signal);
+            json::run(handle.clone(), io::stdout(), json::JsonOptions::default(), code).await.map_err(failed)?;
+        }
+        Front::Plain => {
+            let options = plain::PlainOptions { ascii: shown.show.ascii, ..plain::PlainOptions::default() };
+            let code = |snapshot: &Snapshot| {
+                snapshot.runs.first().map_or(0, |run| exit_code(code_of(run), by_signal))
+            };
+            plain::run(handle.clone(), io::stdout(), options, code).await.map_err(failed)?;
+        }
+        Front::Screen => {
+            let exit = tui::run(handle.clone(), options(shown, logging), Some(logging.feed.clone())).await;
+            match &exit {
+                Ok(tui::TuiExit::Interrupted) => by_signal.note(130),
+                Ok(tui::TuiExit::Terminated) => by_signal.note(143),
+                Ok(tui::TuiExit::HungUp) => by_signal.note(129),
+                Ok(tui::TuiExit::Finished | tui::TuiExit::Drained | tui::TuiExit::Stopped) => {}
+                // Nobody sees the run any more: it is stopped, so that it can be resumed.
+                Ok(tui::TuiExit::Broken) | Err(_) => {
+                    by_signal.note(1);
+                    let _ = handle.send(Command::StopRun { run: RUN });
+                }
+            }
+            exit.map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn options(shown: &Shown, logging: &Logging) -> tui::TuiOptions {
+    let show = &shown.show;
+    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let utf8 = utf8.is_none_or(|locale| locale.to_ascii_lowercase().contains("utf"));
+    tui::TuiOptions {
+        read_only: show.read_only,
+        no_color: show.no_color || tui::no_color_wanted(),
+        ascii: show.ascii || !utf8,
+        mouse: !show.no_mouse,
+        title: "fandeck".to_owned(),
+        log_file: Some(logging.file.clone()),
+        leave_when_done: shown.leave_when_done,
+        ..tui::TuiOptions::default()
+    }
+}
+
+fn code_of(run: &RunView) -> u8 {
+    run.exit_code.unwrap_or_else(|| run.counts.exit_code())
+}
+
+fn warn_of_losses(end: &RunEnd) {
+    match &end.closed {
+        Some(closed) if closed.n_unsynced > 0 => out::say(&format!(
+            "fandeck: {} answers could not be written and are lost; they may have been billed: {}",
+            closed.n_unsynced,
+            closed.trouble.as_deref().unwrap_or("unknown trouble")
+        )),
+        Some(_) => {}
+        None => out::say("fandeck: the thread that writes the run directory has died; resume reads back what is durable"),
+    }
+}

@@ -1,0 +1,156 @@
+//! `fandeck export DIR`: results in input order.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::report::format;
+use crate::requests::Input;
+use crate::store::{Row, RunDir, StoreError, for_each_in_input_order, without_meta};
+
+use super::args::{ExportArgs, ExportFormat};
+use super::failure::{Failure, Outcome};
+use super::launch::{index, store_failure};
+use super::out;
+use super::resume::{input_path, refuse_changed_input};
+
+/// Columns of the table, a contract.
+const COLUMNS: [&str; 13] = [
+    "custom_id",
+    "outcome",
+    "text",
+    "stop_reason",
+    "error_type",
+    "error_message",
+    "model",
+    "org",
+    "path",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "latency_ms",
+];
+
+/// Buffer in front of the output.
+const BUFFER: usize = 256 << 10;
+
+/// Why the export ended early.
+enum Stop {
+    /// The run cannot be read.
+    Store(StoreError),
+    /// The output does not take it.
+    Out(io::Error),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Stop {
+        Stop::Store(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Out(error)
+    }
+}
+
+impl From<csv::Error> for Stop {
+    fn from(error: csv::Error) -> Stop {
+        Stop::Out(io::Error::other(error))
+    }
+}
+
+/// Writes one line per request that has an outcome; those without are counted on standard error. The run may be going on.
+pub fn export(args: &ExportArgs) -> Outcome {
+    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let input = index(&input_path(&peek.run, &args.dir))?;
+    refuse_changed_input(&args.dir, &peek.run, &input, args.accept_changed_input)?;
+    let written = match &args.out {
+        None => write_to(io::stdout().lock(), args, &input),
+        Some(path) => write_file(path, args, &input),
+    };
+    let without = match written {
+        Ok(without) => without,
+        Err(Stop::Store(error)) => return Err(store_failure(&error)),
+        // The reader has had enough.
+        Err(Stop::Out(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
+        Err(Stop::Out(error)) => {
+            let to = args.out.as_deref().map_or("standard output".to_owned(), |path| path.display().to_string());
+            return Err(Failure::usage(format!("failed to write to {to}: {error}")));
+        }
+    };
+    if without > 0 {
+        out::say(&format!("fandeck: {} requests have no outcome yet", format::count(without)));
+    }
+    Ok(0)
+}
+
+/// A file appears whole or not at all: what was there before stays until then.
+fn write_file(path: &Path, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A device or a pipe cannot be replaced by a file.
+    if path.exists() && !path.is_file() {
+        return write_to(File::create(path)?, args, input);
+    }
+    let mut temp = tempfile::NamedTempFile::new_in(dir)?;
+    let without = write_to(temp.as_file_mut(), args, input)?;
+    temp.as_file().sync_all()?;
+    temp.persist(path).map_err(|error| error.error)?;
+    Ok(without)
+}
+
+fn write_to(out: impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+    let mut out = BufWriter::with_capacity(BUFFER, out);
+    let without = match args.format {
+        ExportFormat::Jsonl => jsonl(&mut out, args, input)?,
+        ExportFormat::Csv => table(&mut out, args, input)?,
+    };
+    out.flush()?;
+    Ok(without)
+}
+
+fn jsonl(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+    let mut without = 0;
+    for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
+        let Some(line) = line else {
+            without += 1;
+            return Ok(());
+        };
+        let (head, tail) = if args.with_meta { (line, &line[line.len()..]) } else { without_meta(line) };
+        out.write_all(head)?;
+        out.write_all(tail)?;
+        out.write_all(b"\n")?;
+        Ok(())
+    })?;
+    Ok(without)
+}
+
+fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+    let mut without = 0;
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(COLUMNS)?;
+    for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
+        let Some(row) = line.and_then(Row::parse) else {
+            without += 1;
+            return Ok(());
+        };
+        table.write_record([
+            &*row.custom_id,
+            row.outcome.map_or("", crate::model::Outcome::as_str),
+            &row.text,
+            &row.stop_reason,
+            &row.error_type,
+            &row.error_message,
+            &row.model,
+            &row.org,
+            &row.path,
+            &row.input_tokens.to_string(),
+            &row.output_tokens.to_string(),
+            &row.cost.usd().to_string(),
+            &row.latency_ms.to_string(),
+        ])?;
+        Ok(())
+    })?;
+    table.flush()?;
+    Ok(without)
+}

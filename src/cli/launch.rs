@@ -1,0 +1,153 @@
+//! What `run`, `resume` and `demo` share: an input is indexed, its cache keys are made, answers that are there already are
+//! taken, and what is left is handed to the engine.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::catalog::Catalog;
+use crate::engine::{EngineSpec, RunFacts, RunSpec};
+use crate::model::snapshot::OrgTotals;
+use crate::model::{Money, OrgSpec, RequestNo, Route};
+use crate::plan::{Projection, Shape, project};
+use crate::report::format;
+use crate::requests::{Fingerprint, Input, InputError, fingerprints};
+use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
+
+use super::failure::Failure;
+use super::setup::Setup;
+
+/// An input, ready to be looked up and sent.
+pub struct Indexed {
+    /// The requests.
+    pub input: Arc<Input>,
+    /// Their cache keys, and the cache; `None` when it is off.
+    pub cached: Option<(Arc<[Fingerprint]>, Cache)>,
+}
+
+/// A failure of the store, with its exit code.
+pub fn store_failure(error: &StoreError) -> Failure {
+    match error {
+        StoreError::Owned { .. } => Failure::owned(error),
+        _ => Failure::usage(error),
+    }
+}
+
+/// Indexes and validates an input; nothing has been sent when this fails.
+pub fn index(path: &Path) -> Result<Arc<Input>, Failure> {
+    Input::index(path, &mut |_| {}).map(Arc::new).map_err(|error: InputError| Failure::usage(error))
+}
+
+/// Makes the cache keys and opens the cache, unless it is off.
+pub fn with_cache(input: Arc<Input>, cache_dir: Option<&Path>) -> Result<Indexed, Failure> {
+    let Some(dir) = cache_dir else { return Ok(Indexed { input, cached: None }) };
+    let cache = Cache::open(dir).map_err(Failure::usage)?;
+    let keys = fingerprints(&input, &mut |_| {}).map_err(Failure::usage)?;
+    Ok(Indexed { input, cached: Some((keys.into(), cache)) })
+}
+
+/// The model of an input, or `mixed`.
+pub fn model_name(input: &Input) -> String {
+    match input.models() {
+        [one] => one.model.clone(),
+        _ => "mixed".to_owned(),
+    }
+}
+
+/// What it will cost to send the requests that are open.
+pub fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection {
+    let open = (0..input.len()).map(RequestNo).filter(|no| {
+        matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable))
+    });
+    let shape = |no: RequestNo| Shape {
+        model: input.model_of(no),
+        bytes: u64::from(input.len_of(no)),
+        max_tokens: input.max_tokens_of(no),
+    };
+    project(open.map(shape), catalog)
+}
+
+/// A projection in words: `$1.20 (between $0.80 and $4.10, assumed)`.
+pub fn in_words(projection: &Projection) -> String {
+    let mut text = format!(
+        "{} (between {} and {}; token counts are assumed)",
+        format::money(projection.expected),
+        format::money(projection.low),
+        format::money(projection.high)
+    );
+    if projection.n_unpriced > 0 {
+        text.push_str(&format!(", without {} requests whose model has no price", format::count(projection.n_unpriced)));
+    }
+    text
+}
+
+/// A run directory with what is durable in it.
+pub struct Ready {
+    /// The directory, owned.
+    pub dir: RunDir,
+    /// What the run is.
+    pub run: RunFile,
+    /// Where it was.
+    pub state: StateFile,
+    /// Where each request is.
+    pub last: Vec<Last>,
+    /// What the journal says of orgs and cost; nothing for a new run.
+    pub recovered: Option<Recovered>,
+}
+
+impl Ready {
+    /// Takes the answers that the cache has into the journal. Gives how many they were.
+    pub fn take_hits(&mut self, indexed: &Indexed) -> Result<u64, Failure> {
+        let Some((keys, cache)) = &indexed.cached else { return Ok(0) };
+        take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
+    }
+
+    /// What the engine needs.
+    pub fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
+        let Ready { dir, run, mut state, last, recovered } = self;
+        let prior = prior(&setup.orgs, &state, recovered.as_ref());
+        // A session that ended without a word left calls in flight, which may have been billed.
+        let abandoned = if state.status.is_over() { 0 } else { state.counts.in_flight };
+        state.sessions += 1;
+        let facts = RunFacts {
+            run_id: run.run_id.clone(),
+            dir: dir.path().display().to_string(),
+            input: if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() },
+            path: Route::Sync,
+            route_reason: run.route_reason.clone(),
+            model: model_name(&indexed.input),
+            unattended,
+            prior_cost: recovered.as_ref().map_or(Money::ZERO, |recovered| recovered.cost),
+            prior_possibly_charged: state.n_possibly_charged + abandoned,
+            prior_wall: Duration::from_millis(state.wall_ms),
+        };
+        let (keys, cache) = indexed.cached.unzip();
+        let engine = EngineSpec {
+            orgs: setup.orgs.clone(),
+            settings: setup.dispatch.clone(),
+            transport: Arc::clone(&setup.transport),
+            catalog: Arc::clone(&setup.catalog),
+            prior,
+            seed: fastrand::u64(..),
+        };
+        let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
+        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state };
+        (engine, run)
+    }
+}
+
+/// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.
+fn prior(orgs: &[OrgSpec], state: &StateFile, recovered: Option<&Recovered>) -> Vec<OrgTotals> {
+    let totals = |org: &OrgSpec| {
+        let kept = state.orgs.iter().find(|kept| kept.label == org.label);
+        let mut totals = kept.map(|kept| kept.totals).unwrap_or_default();
+        if let Some(sums) = recovered.and_then(|recovered| recovered.orgs.get(&org.label)) {
+            totals.n_ok = sums.n_ok;
+            totals.tokens_in = sums.tokens_in;
+            totals.tokens_out = sums.tokens_out;
+            totals.cost = sums.cost;
+        }
+        totals
+    };
+    orgs.iter().map(totals).collect()
+}

@@ -1,0 +1,101 @@
+//! `fandeck report DIR`: what happened in a run.
+
+use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
+use crate::report::{format, summary, text::harmless};
+use crate::store::{OrgState, RunDir, RunPeek};
+
+use super::args::StatusArgs;
+use super::failure::{Failure, Outcome};
+use super::launch::store_failure;
+use super::out;
+use super::status::standing;
+
+/// Reports one run, as text or as the last NDJSON line of a run.
+pub fn report(args: &StatusArgs) -> Outcome {
+    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let finished = finished(&peek);
+    if args.json {
+        let line = serde_json::to_string(&finished)
+            .map_err(|error| Failure::internal(format!("failed to write the report: {error}")))?;
+        return out::print(&format!("{line}\n"));
+    }
+    out::print(&in_words(&peek, &finished))
+}
+
+/// The facts of a run, from its directory. One that has no exit code yet has that of its counts.
+fn finished(peek: &RunPeek) -> RunFinished {
+    let RunPeek { dir, run, state, .. } = peek;
+    let counts = &state.counts;
+    RunFinished {
+        event: "run-finished".to_owned(),
+        run_id: run.run_id.clone(),
+        run_dir: dir.display().to_string(),
+        input: run.input.path.display().to_string(),
+        status: state.status,
+        n_total: counts.total,
+        n_cached: counts.cached,
+        n_succeeded: counts.succeeded,
+        n_refused: counts.refused,
+        n_invalid: counts.invalid,
+        n_re_drivable: counts.re_drivable,
+        n_unsent: counts.unsent,
+        n_possibly_charged: state.n_possibly_charged,
+        wall_s: state.wall_ms as f64 / 1e3,
+        session_wall_s: state.session_wall_ms as f64 / 1e3,
+        cost_usd: state.cost.usd(),
+        path: run.path.as_str().to_owned(),
+        route_reason: run.route_reason.clone(),
+        orgs: state.orgs.iter().map(org).collect(),
+        sub_batches: SubBatches::default(),
+        exit_code: state.exit_code.unwrap_or_else(|| counts.exit_code()),
+    }
+}
+
+fn org(org: &OrgState) -> OrgFinished {
+    OrgFinished {
+        label: org.label.clone(),
+        n_ok: org.totals.n_ok,
+        n_429: org.totals.n_429(),
+        n_5xx: org.totals.n_5xx + org.totals.n_overloaded,
+        in_flight_peak: org.totals.in_flight_peak,
+        window: org.window,
+        tokens_in: org.totals.tokens_in,
+        tokens_out: org.totals.tokens_out,
+        cost_usd: org.totals.cost.usd(),
+    }
+}
+
+fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
+    let state = &peek.state;
+    let mut text = format!(
+        "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {} sessions\ncost       {}",
+        finished.run_id,
+        harmless(&finished.input),
+        standing(peek),
+        summary::outcomes(&state.counts),
+        finished.path,
+        finished.route_reason,
+        format::span(state.wall_ms),
+        state.sessions,
+        format::money(state.cost),
+    );
+    if finished.n_possibly_charged > 0 {
+        text.push_str(&format!(", and {} attempts possibly charged", format::count(finished.n_possibly_charged)));
+    }
+    text.push_str("\n\norg                 answers      429      5xx     peak   tokens in  tokens out       cost\n");
+    for (org, state) in finished.orgs.iter().zip(&state.orgs) {
+        text.push_str(&format!(
+            "{:<16} {:>10} {:>8} {:>8} {:>8} {:>11} {:>11} {:>10}\n",
+            org.label,
+            format::count(org.n_ok),
+            format::count(org.n_429),
+            format::count(org.n_5xx),
+            org.in_flight_peak,
+            format::count(org.tokens_in),
+            format::count(org.tokens_out),
+            format::money(state.totals.cost),
+        ));
+    }
+    text.push_str(&format!("\nexit       {}, {}\n", finished.exit_code, summary::exit_meaning(finished.exit_code)));
+    text
+}

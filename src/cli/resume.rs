@@ -1,0 +1,70 @@
+//! `fandeck resume DIR`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::requests::Input;
+use crate::store::{RunDir, RunFile, backfill, compare_input, recover};
+
+use super::args::ResumeArgs;
+use super::drive::Front;
+use super::failure::{Failure, Outcome};
+use super::launch::{Indexed, Ready, index, store_failure, with_cache};
+use super::out;
+use super::run::launch;
+use super::setup::Setup;
+
+/// Goes on with a run directory: what was never sent and what is re-drivable is sent. A finished run sends nothing.
+pub fn resume(args: &ResumeArgs) -> Outcome {
+    let front = Front::choose(&args.drive.show);
+    let setup = Setup::for_a_run(&args.drive, front)?;
+    let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
+    let input = index(&input_path(&run, &args.dir))?;
+    refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
+    let recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+    if let Some(torn) = &recovered.torn {
+        out::say(&format!(
+            "fandeck: the journal ended in the middle of a line: {} bytes are kept aside in {}",
+            torn.bytes,
+            torn.kept.display()
+        ));
+    }
+    if recovered.n_bad > 0 {
+        out::say(&format!(
+            "fandeck: {} lines of the journal cannot be read and are passed over; the first at byte {}",
+            recovered.n_bad,
+            recovered.bad_offsets.first().copied().unwrap_or_default()
+        ));
+    }
+    let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
+    fill_cache(&args.dir, &mut indexed, &recovered);
+    let mut ready = Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) };
+    ready.take_hits(&indexed)?;
+    launch(ready, indexed, &setup, front, args.drive.show.clone())
+}
+
+/// Where the input of a run is: in its directory when it was standard input.
+pub fn input_path(run: &RunFile, dir: &Path) -> PathBuf {
+    if run.input.spooled { dir.join("input.jsonl") } else { run.input.path.clone() }
+}
+
+/// Refuses an input that is not the one that the run was made for, naming the difference.
+pub fn refuse_changed_input(dir: &Path, run: &RunFile, input: &Arc<Input>, accept: bool) -> Result<(), Failure> {
+    match compare_input(dir, run, input).map_err(|error| store_failure(&error))? {
+        Some(change) if !accept => Err(Failure::usage(format!(
+            "{} has changed since the run was made: {change}; put the old file back, or go on with what still matches by \
+             --accept-changed-input",
+            input.path().display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A process that died between the journal and the cache left answers that only the journal has. The cache is advice: its
+/// trouble is said and costs nothing.
+fn fill_cache(dir: &Path, indexed: &mut Indexed, recovered: &crate::store::Recovered) {
+    let Indexed { input, cached: Some((keys, cache)) } = indexed else { return };
+    if let Err(error) = backfill(dir, input, recovered, keys, cache) {
+        out::say(&format!("fandeck: the cache was not filled up: {error}"));
+    }
+}

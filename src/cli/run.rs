@@ -1,0 +1,177 @@
+//! `fandeck run INPUT`.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::Route;
+use crate::report::format;
+use crate::requests::{Input, spool};
+use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
+
+use super::args::{PathArg, RunArgs};
+use super::drive::{Front, Shown, drive, runtime};
+use super::failure::{Failure, Outcome};
+use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
+use super::logging::Logging;
+use super::out;
+use super::setup::Setup;
+
+/// Runs a file of requests.
+pub fn run(args: &RunArgs) -> Outcome {
+    let reason = route_reason(args.path)?;
+    let front = Front::choose(&args.drive.show);
+    let setup = Setup::for_a_run(&args.drive, front)?;
+    let from_stdin = args.input == Path::new("-");
+    if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
+        return Err(Failure::usage("- reads requests from standard input, which is a terminal; pipe a file into it"));
+    }
+    // A file is validated before a directory is made for it; standard input has to be kept somewhere first.
+    let early = if from_stdin { None } else { Some(index(&args.input)?) };
+    let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
+    let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    let input = match early {
+        Some(input) => input,
+        None => {
+            let to = claim.spool_path();
+            spool(io::stdin().lock(), &to)
+                .map_err(|error| Failure::usage(format!("failed to spool standard input to {}: {error}", to.display())))?;
+            index(&to)?
+        }
+    };
+    let indexed = with_cache(input, setup.cache_dir.as_deref())?;
+    let file = run_file(&indexed.input, from_stdin, reason, &setup)?;
+    let last = vec![Last::Unsent; indexed.input.len() as usize];
+    let open = expected_open(&indexed);
+    if !args.drive.yes {
+        gate(&indexed, &open, &setup, front, &path)?;
+    }
+    let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+    let state = StateFile::fresh(&file);
+    let mut ready = Ready { dir, run: file, state, last, recovered: None };
+    ready.take_hits(&indexed)?;
+    launch(ready, indexed, &setup, front, args.drive.show.clone())
+}
+
+/// Hands a run to the engine and shows it.
+pub fn launch(
+    ready: Ready,
+    indexed: Indexed,
+    setup: &Setup,
+    front: Front,
+    show: super::args::ShowArgs,
+) -> Outcome {
+    let logging = Logging::start(front, &setup.log_dir, ready.dir.path(), setup.scrubber.clone())?;
+    let shown = Shown { front, show, leave_when_done: false };
+    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
+    runtime()?.block_on(drive(engine, run, &shown, &logging))
+}
+
+/// The rule that chose the path.
+fn route_reason(path: PathArg) -> Result<String, Failure> {
+    match path {
+        PathArg::Sync => Ok("forced by --path sync".to_owned()),
+        PathArg::Auto => Ok("sync is the only path of this version".to_owned()),
+        PathArg::Batch => {
+            Err(Failure::usage("--path batch: Message Batches are not in this version; use --path sync or auto"))
+        }
+    }
+}
+
+/// Where each request would be if the cache were taken now.
+fn expected_open(indexed: &Indexed) -> Vec<Last> {
+    match &indexed.cached {
+        None => vec![Last::Unsent; indexed.input.len() as usize],
+        Some((keys, cache)) => {
+            cache.lookup(keys).into_iter().map(|hit| if hit { Last::Cached } else { Last::Unsent }).collect()
+        }
+    }
+}
+
+/// Asks before money is spent; without a terminal, goes on when the figure is small and refuses when it is not.
+fn gate(indexed: &Indexed, last: &[Last], setup: &Setup, front: Front, dir: &Path) -> Result<(), Failure> {
+    let projection = projection(&indexed.input, last, &setup.catalog);
+    let words = in_words(&projection);
+    let limit = setup.confirm_above;
+    if front != Front::Screen {
+        if projection.n_unpriced > 0 {
+            return Err(Failure::usage(format!(
+                "the cost cannot be projected: {} requests are for a model without a price; launch with --yes",
+                format::count(projection.n_unpriced)
+            )));
+        }
+        if projection.expected > limit {
+            return Err(Failure::usage(format!(
+                "projected cost {words} is above confirm-above-usd ({}); launch with --yes",
+                format::money(limit)
+            )));
+        }
+        return Ok(());
+    }
+    let n_cached = last.iter().filter(|last| **last == Last::Cached).count() as u64;
+    let orgs: Vec<&str> = setup.orgs.iter().map(|org| org.label.as_str()).collect();
+    out::say(&format!(
+        "{} requests, {} of them cached, {} to send over {}\nprojected cost {words}\nrun directory {}",
+        format::count(u64::from(indexed.input.len())),
+        format::count(n_cached),
+        format::count(projection.n),
+        orgs.join(", "),
+        dir.display()
+    ));
+    if projection.n == 0 || asks("Launch? [y/N] ") {
+        return Ok(());
+    }
+    Err(Failure::usage("not launched; nothing was sent"))
+}
+
+fn asks(question: &str) -> bool {
+    let mut err = io::stderr().lock();
+    let mut answer = String::new();
+    let asked = err.write_all(question.as_bytes()).and_then(|()| err.flush());
+    let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
+    answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// A new directory's name: when, and what of. Two of the same second differ in their nonce.
+fn new_dir(runs: &Path, input: &Path) -> PathBuf {
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let stem = match input.file_stem().and_then(|stem| stem.to_str()) {
+        Some("-") | None => "stdin",
+        Some(stem) => stem,
+    };
+    let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    runs.join(format!("{now}-{stem}-{}", nonce(4)))
+}
+
+fn nonce(len: usize) -> String {
+    std::iter::repeat_with(|| char::from(*fastrand::choice(b"0123456789abcdefghjkmnpqrstvwxyz").unwrap_or(&b'0')))
+        .take(len)
+        .collect()
+}
+
+/// What `run.json` says of a new run.
+pub fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+    let path = std::path::absolute(input.path())
+        .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
+    let nonce = nonce(8);
+    Ok(RunFile {
+        format: crate::store::run_file::FORMAT,
+        fandeck: env!("CARGO_PKG_VERSION").to_owned(),
+        run_id: format!("run-{}-{nonce}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ")),
+        nonce,
+        created_at: stamp::now(),
+        input: InputFile {
+            path,
+            sha256: input.sha256().to_owned(),
+            count: u64::from(input.len()),
+            bytes: input.bytes(),
+            spooled,
+        },
+        path: Route::Sync,
+        route_reason: reason,
+        models: input.models().iter().map(|used| used.model.clone()).collect(),
+        orgs: setup.orgs.iter().map(|org| org.label.clone()).collect(),
+        settings: BTreeMap::new(),
+    })
+}

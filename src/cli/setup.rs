@@ -1,0 +1,92 @@
+//! Settings, and what is made of them before a run: keys, client, catalog, scrubber.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::{HttpTransport, Transport};
+use crate::catalog::Catalog;
+use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
+use crate::model::{DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+
+use super::args::DriveArgs;
+use super::drive::Front;
+use super::failure::Failure;
+
+/// What a run is made with.
+pub struct Setup {
+    /// The orgs, with their keys.
+    pub orgs: Vec<OrgSpec>,
+    /// How the dispatcher behaves.
+    pub dispatch: DispatchSettings,
+    /// What carries calls.
+    pub transport: Arc<dyn Transport>,
+    /// Prices.
+    pub catalog: Arc<Catalog>,
+    /// Takes key material out of texts.
+    pub scrubber: Scrubber,
+    /// Directory of the cache; `None` when it is off.
+    pub cache_dir: Option<PathBuf>,
+    /// Parent of new run directories.
+    pub runs_dir: PathBuf,
+    /// Directory of log files.
+    pub log_dir: PathBuf,
+    /// Group commit of the journal.
+    pub group_commit: Duration,
+    /// Cost above which a run has to be confirmed.
+    pub confirm_above: Money,
+}
+
+/// Resolves the settings: file, environment, flags.
+pub fn settings(config: Option<&Path>, flags: &Overrides) -> Result<Settings, Failure> {
+    let paths = Paths::of_user().map_err(Failure::usage)?;
+    let file = ConfigText::load(config, &paths).map_err(Failure::usage)?;
+    Settings::resolve(file.as_ref(), &Env::of_process(), &paths, flags).map_err(Failure::usage)
+}
+
+/// Where run directories are looked for.
+pub fn runs_dir(config: Option<&Path>) -> Result<PathBuf, Failure> {
+    settings(config, &Overrides::default()).map(|settings| settings.runs_dir)
+}
+
+impl Setup {
+    /// For a run over the orgs of the configuration; fails when there is no key.
+    pub fn for_a_run(args: &DriveArgs, front: Front) -> Result<Setup, Failure> {
+        let flags = Overrides {
+            procs: args.procs,
+            cap: args.cap,
+            orgs: args.orgs.clone().unwrap_or_default(),
+            cache_dir: args.cache_dir.clone(),
+            no_cache: args.no_cache,
+            headless: front != Front::Screen,
+        };
+        let settings = settings(args.config.as_deref(), &flags)?;
+        let orgs = settings.require_orgs().map_err(Failure::usage)?.to_vec();
+        let cache_dir = settings.use_cache.then(|| settings.cache_dir.clone());
+        let mut setup = Setup::over(orgs, settings.dispatch, &settings.wire)?;
+        setup.cache_dir = cache_dir;
+        setup.runs_dir = settings.runs_dir;
+        setup.log_dir = settings.log_dir;
+        setup.group_commit = settings.group_commit;
+        setup.confirm_above = settings.confirm_above_usd;
+        Ok(setup)
+    }
+
+    /// Over these orgs, with no cache, and nothing that is kept outside the run directory.
+    pub fn over(orgs: Vec<OrgSpec>, dispatch: DispatchSettings, wire: &WireSettings) -> Result<Setup, Failure> {
+        let scrubber = Scrubber::new(orgs.iter().map(|org| &org.key));
+        let transport = HttpTransport::new(&orgs, wire, scrubber.clone()).map_err(Failure::usage)?;
+        Ok(Setup {
+            orgs,
+            dispatch,
+            transport: Arc::new(transport),
+            catalog: Arc::new(Catalog::builtin()),
+            scrubber,
+            cache_dir: None,
+            runs_dir: PathBuf::new(),
+            log_dir: PathBuf::new(),
+            group_commit: Duration::from_millis(100),
+            confirm_above: Money::ZERO,
+        })
+    }
+}

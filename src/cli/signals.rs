@@ -1,0 +1,68 @@
+//! Signals that end a run: the first one stops it and waits for the disk, the second one leaves at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::engine::EngineHandle;
+use crate::model::{Command, RunSlot};
+
+use super::failure::Failure;
+
+/// Which signal came, as the exit code that it means: 128 + its number; 0 for none.
+#[derive(Debug, Clone, Default)]
+pub struct Ended(Arc<AtomicU8>);
+
+impl Ended {
+    /// The exit code of a run that a signal ended.
+    pub fn exit_code(&self) -> Option<u8> {
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            code => Some(code),
+        }
+    }
+
+    /// Notes what ended the run, as an exit code.
+    pub fn note(&self, code: u8) {
+        self.0.store(code, Ordering::Release);
+    }
+}
+
+/// The signals that are listened to.
+pub struct Signals {
+    int: Signal,
+    term: Signal,
+    hup: Signal,
+}
+
+impl Signals {
+    /// Starts to listen; call it inside the runtime.
+    pub fn listen() -> Result<Signals, Failure> {
+        let on = |kind| signal(kind).map_err(|error| Failure::internal(format!("failed to listen to signals: {error}")));
+        Ok(Signals { int: on(SignalKind::interrupt())?, term: on(SignalKind::terminate())?, hup: on(SignalKind::hangup())? })
+    }
+
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.int.recv() => 130,
+            _ = self.term.recv() => 143,
+            _ = self.hup.recv() => 129,
+        }
+    }
+
+    /// Waits for a signal; gives its exit code.
+    pub async fn wait(mut self) -> u8 {
+        self.next().await
+    }
+
+    /// Stops the run at the first signal and the process at the second.
+    pub async fn stop(mut self, handle: EngineHandle, run: RunSlot, ended: Ended) {
+        let code = self.next().await;
+        ended.note(code);
+        // A command queue that is full, or an engine that has ended: the second signal does without them.
+        let _ = handle.send(Command::StopRun { run });
+        let code = self.next().await;
+        std::process::exit(i32::from(code));
+    }
+}
