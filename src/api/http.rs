@@ -2,7 +2,8 @@
 //!
 //! One client per org, so that each has its own pool of kept-alive connections and its key goes to its host only.
 //! Everything about a request that does not change from call to call is built once: its URL and its headers. Nothing is
-//! retried here, and no redirect is followed.
+//! retried here, and no redirect is followed. (Beneath, hyper dials again when a kept connection turns out to be closed
+//! before a byte of the request was written; such a request never left.)
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -359,6 +359,9 @@ fn debug_shows_no_key() {
     assert!(!format!("{:?}", transport("http://127.0.0.1:1", &WireSettings::default())).contains("the-key"));
 }
 
+#[path = "http_tls_tests.rs"]
+mod tls;
+
 /// A self-signed certificate of nobody, valid until 2126.
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----
 MIIBmjCCAT+gAwIBAgIUQeGbSY9Tk6ABtXc8lRraFD5MFWMwCgYIKoZIzj0EAwIw
