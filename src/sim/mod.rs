@@ -11,16 +11,38 @@
 //!
 //! What happens in a simulation is written in a [`Scenario`], a TOML file of `assets/scenarios` or the user's own.
 
+mod answer;
+mod bodies;
+mod bucket;
+mod colleague;
+mod control;
 mod core;
+mod failure;
+mod fault;
+mod ids;
 mod in_process;
+mod latency;
+mod limits;
+mod messages;
+mod models;
+mod org;
+mod ramp;
+mod request;
 mod scenario;
 mod server;
 mod shared;
 mod stats;
+mod validate;
 
-pub use self::core::{Ending, Fate, Sim, SimRequest, SimResponse, Ticket};
+#[cfg(test)]
+mod tests;
+
+pub use self::core::{Ending, Fate, Sim, SimResponse, Ticket};
+pub use answer::{Answer, answer_for};
+pub use control::serve_control;
 pub use in_process::InProcess;
-pub use scenario::{DemoHints, Scenario, ScenarioError};
-pub use server::{exposure_warning, serve, serve_control};
+pub use request::{MAX_BODY, SimRequest};
+pub use scenario::{DemoHints, OrgSettings, Scenario, ScenarioError};
+pub use server::{exposure_warning, serve};
 pub use shared::{Flight, SharedSim};
 pub use stats::{ColleagueStats, OrgStats, Stats};

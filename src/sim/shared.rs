@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::core::{Ending, Fate, Sim, SimRequest, SimResponse, Ticket};
+use super::core::{Ending, Fate, Sim, SimResponse, Ticket};
+use super::request::SimRequest;
 use super::scenario::Scenario;
 use super::stats::Stats;
 use crate::model::Wall;
@@ -26,7 +27,7 @@ impl SharedSim {
         let scale = if time_scale.is_finite() && time_scale > 0.0 { time_scale } else { 1.0 };
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = Wall(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX));
-        let sim = Mutex::new(Sim::new(scenario, seed, epoch));
+        let sim = Mutex::new(Sim::new(scenario, seed, epoch, scale));
         Arc::new(SharedSim { sim, start: Instant::now(), epoch, scale })
     }
 
@@ -40,9 +41,12 @@ impl SharedSim {
         Wall(self.epoch.0.saturating_add(i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long a span of the simulation's clock lasts in real time.
-    pub fn real(&self, span: Duration) -> Duration {
-        span.div_f64(self.scale)
+    /// Waits for a span of the simulation's clock. A span of nothing does not even yield.
+    pub(super) async fn sleep(&self, span: Duration) {
+        if span > Duration::ZERO {
+            tokio::time::sleep(Duration::try_from_secs_f64(span.as_secs_f64() / self.scale).unwrap_or(Duration::MAX))
+                .await;
+        }
     }
 
     /// The counters now.
