@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Wall;
 
+mod load;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// 29 January 2025, 12:42:57 UTC.
@@ -431,52 +433,4 @@ fn a_colleague_empties_the_bucket_that_we_share_and_its_429s_are_counted_apart()
     assert!(colleague.n_429 > 10 && colleague.tokens_got < colleague.tokens_wanted, "{colleague:?}");
     assert_eq!(stats.orgs[0].n_requests, 2);
     assert_eq!(ask(&mut sim, SECOND * 81, "after").status, 200);
-}
-
-/// Drives an org at a fixed concurrency through its scenario, by virtual time; gives the stats at the end.
-fn drive(scenario: &str, key: &str, until: Duration, slots: impl Fn(Duration, Option<f64>) -> usize) -> (Stats, f64) {
-    let mut sim = Sim::new(Scenario::load(scenario).unwrap(), 1, EPOCH, 1.0);
-    let mut flying: Vec<(Duration, Ticket)> = Vec::new();
-    let (mut now, mut n, mut headroom, mut lowest) = (Duration::ZERO, 0, None, 1.0_f64);
-    while now < until {
-        now += Duration::from_millis(10);
-        flying.sort_by_key(|(at, _)| *at);
-        while flying.first().is_some_and(|(at, _)| *at <= now) {
-            let (_, ticket) = flying.remove(0);
-            let response = sim.answer(now, ticket);
-            let figure = |name: &str| response.headers[name].to_str().unwrap().parse::<f64>().unwrap();
-            let left = figure("anthropic-ratelimit-output-tokens-remaining");
-            let share = left / figure("anthropic-ratelimit-output-tokens-limit");
-            headroom = Some(share);
-            lowest = lowest.min(share);
-        }
-        while flying.len() < slots(now, headroom) {
-            n += 1;
-            let text = format!("Judge this answer, number {n}. {}", "It has some length. ".repeat(60));
-            let fate = send_as(&mut sim, now, &head(key), &body(&text));
-            if let Ending::Answer { after } = fate.ending {
-                flying.push((now + after, fate.ticket));
-            }
-        }
-    }
-    (sim.stats(now), lowest)
-}
-
-#[test]
-fn l12_the_demos_colleague_pushes_headroom_below_the_easing_mark_and_is_not_refused_when_we_give_way() {
-    let ease = |_, headroom: Option<f64>| {
-        let share = headroom.map_or(1.0, |headroom| (headroom / 0.15).min(1.0));
-        ((20.0 * share) as usize).max(4)
-    };
-    let (stats, lowest) = drive("demo", "sim-low-prio", SECOND * 60, ease);
-    let org = stats.org("low-prio").unwrap();
-    assert!(lowest < 0.15, "{lowest}");
-    assert_eq!((org.colleague.n_429, org.n_status(429)), (0, 0), "{org:?}");
-    assert!(org.colleague.n_wanted > 300);
-}
-
-#[test]
-fn l12_a_colleague_is_refused_when_we_do_not_give_way() {
-    let (stats, _) = drive("colleague", "sim-low-prio", SECOND * 70, |_, _| 40);
-    assert!(stats.org("low-prio").unwrap().colleague.n_429 > 0, "{:?}", stats.org("low-prio"));
 }
