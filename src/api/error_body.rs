@@ -111,16 +111,15 @@ fn excerpt(body: &[u8], scrubber: &Scrubber) -> String {
 /// space, invisible formatting characters go, and what is over `max` characters is cut with an ellipsis.
 pub(super) fn printable(text: &str, max: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let chars = words.flat_map(|word| std::iter::once(' ').chain(word.chars())).skip(1);
     let mut out = String::new();
-    let mut n_chars = 0;
-    for c in words.flat_map(|word| std::iter::once(' ').chain(word.chars())).skip(1).filter(|c| !is_invisible(*c)) {
+    for (n_chars, c) in chars.filter(|c| !is_invisible(*c)).enumerate() {
         if n_chars == max {
             out.pop();
             out.push('…');
             break;
         }
         out.push(c);
-        n_chars += 1;
     }
     out
 }

@@ -1,11 +1,27 @@
 //! The wire: how a request goes out and what an answer means.
+//!
+//! ```text
+//! Call ──► http ──► status, headers, body ──► reply::read ──► Reply
+//!           │                                   ├ headers     rate limits, retry-after, ids
+//!           ├ base_url   where it goes          ├ message     is it whole, is it usable, what is billed
+//!           ├ body       limits while reading   ├ classify    whose fault an error is
+//!           └ failure    no answer, in words    ├ error_body  errors, in words
+//!                                               └ json_line   fit for the journal
+//! ```
+//!
+//! Everything right of `http` is pure. The simulated API in the same process enters at [`reply::read`].
 
+pub mod base_url;
+mod body;
 mod classify;
 mod error_body;
+mod failure;
 mod headers;
+mod http;
 mod json_line;
 mod message;
 pub mod reply;
 pub mod transport;
 
+pub use self::http::{HttpTransport, WireError};
 pub use transport::{Call, Reply, Transport};

@@ -1,0 +1,247 @@
+//! The Messages API over HTTP.
+//!
+//! One client per org, so that each has its own pool of kept-alive connections and its key goes to its host only.
+//! Everything about a request that does not change from call to call is built once: its URL and its headers. Nothing is
+//! retried here, and no redirect is followed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, Client, Method, Request, Response, Url};
+use tokio::time::timeout;
+
+use crate::model::{ApiError, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
+
+use super::body::{self, End};
+use super::transport::{Call, Reply, ReplyFuture, Transport};
+use super::{base_url, failure, reply};
+
+/// What is kept of an error's body; the rest is dropped with its connection.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+/// The longest answer that is taken: many times what 128,000 tokens can come to.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// The longest time for a body, once it has begun: as long as the official SDKs wait for a whole answer.
+const WHOLE_BODY: Duration = Duration::from_secs(600);
+/// How long a connection waits for its next request: less than the minute after which common load balancers drop it, so
+/// that hardly any request is written into a connection that is being closed.
+const POOL_IDLE: Duration = Duration::from_secs(50);
+/// A connection that waits minutes for an answer is kept alive in the eyes of the network between.
+const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The file of private certificates cannot be used.
+    #[error("failed to load certificates from {path} (wire.ca-file): {reason}", path = path.display())]
+    Ca {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A base URL cannot be used.
+    #[error("failed to use base-url `{value}` of org {org}: not an http or https URL")]
+    BadBaseUrl {
+        /// The org's label.
+        org: String,
+        /// The URL, without key material.
+        value: String,
+    },
+    /// A header cannot be made. Its value is not told: it may be a key.
+    #[error("failed to make the header {header} of org {org}: its value holds characters that no header can carry")]
+    BadHeader {
+        /// The org's label.
+        org: String,
+        /// The header's name.
+        header: String,
+    },
+    /// The HTTP client cannot be built.
+    #[error("failed to set up the HTTP client of org {org}: {reason}")]
+    Client {
+        /// The org's label.
+        org: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// The transport over HTTP.
+#[derive(Debug)]
+pub struct HttpTransport {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    endpoints: Vec<Endpoint>,
+    wire: WireSettings,
+    scrubber: Scrubber,
+}
+
+/// What does not change from call to call.
+#[derive(Debug)]
+struct Endpoint {
+    client: Client,
+    url: Url,
+    host: String,
+    headers: HeaderMap,
+}
+
+impl HttpTransport {
+    /// A client for these orgs, whose [`OrgId`](crate::model::OrgId)s are their positions.
+    ///
+    /// # Errors
+    /// The certificates, a base URL or a key cannot be used.
+    pub fn new(orgs: &[OrgSpec], wire: &WireSettings, scrubber: Scrubber) -> Result<HttpTransport, WireError> {
+        // Fails when there is a provider already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let certificates = private_certificates(wire)?;
+        let endpoints = orgs
+            .iter()
+            .map(|org| Endpoint::new(org, wire, &certificates, &scrubber))
+            .collect::<Result<Vec<Endpoint>, WireError>>()?;
+        Ok(HttpTransport { shared: Arc::new(Shared { endpoints, wire: wire.clone(), scrubber }) })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn call(&self, call: Call) -> ReplyFuture {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.exchange(call).await })
+    }
+}
+
+fn private_certificates(wire: &WireSettings) -> Result<Vec<Certificate>, WireError> {
+    let Some(path) = &wire.ca_file else { return Ok(Vec::new()) };
+    let fail = |reason: String| WireError::Ca { path: path.clone(), reason };
+    let pem = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| fail(failure::chain(&error)))?;
+    if certificates.is_empty() {
+        return Err(fail("there is no PEM certificate in it".to_owned()));
+    }
+    Ok(certificates)
+}
+
+impl Endpoint {
+    fn new(
+        org: &OrgSpec,
+        wire: &WireSettings,
+        certificates: &[Certificate],
+        scrubber: &Scrubber,
+    ) -> Result<Endpoint, WireError> {
+        let url = base_url::messages(&org.base_url).ok_or_else(|| WireError::BadBaseUrl {
+            org: org.label.clone(),
+            value: scrubber.scrub(&org.base_url).into_owned(),
+        })?;
+        let client = client(&url, wire, certificates)
+            .map_err(|error| WireError::Client { org: org.label.clone(), reason: failure::chain(&error) })?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        Ok(Endpoint { client, url, host, headers: request_headers(org, wire)? })
+    }
+
+    fn request(&self, call: Call) -> Request {
+        let mut request = Request::new(Method::POST, self.url.clone());
+        *request.headers_mut() = self.headers.clone();
+        *request.body_mut() = Some(call.body.into());
+        request
+    }
+}
+
+fn client(url: &Url, wire: &WireSettings, certificates: &[Certificate]) -> reqwest::Result<Client> {
+    let builder = Client::builder()
+        .user_agent(concat!("fandeck/", env!("CARGO_PKG_VERSION")))
+        .retry(reqwest::retry::never())
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(wire.connect_timeout)
+        .pool_idle_timeout(POOL_IDLE)
+        .pool_max_idle_per_host(usize::MAX)
+        .tcp_nodelay(true)
+        .tcp_keepalive(TCP_KEEPALIVE);
+    let builder = if !base_url::is_loopback(url) {
+        builder.tls_certs_merge(certificates.iter().cloned())
+    } else if url.scheme() == "https" {
+        builder.no_proxy().tls_certs_merge(certificates.iter().cloned())
+    } else {
+        // There is no TLS to this host: it must also work on a machine without system certificates.
+        builder.no_proxy().tls_certs_only([])
+    };
+    builder.build()
+}
+
+fn request_headers(org: &OrgSpec, wire: &WireSettings) -> Result<HeaderMap, WireError> {
+    let value = |name: &HeaderName, text: &str| {
+        HeaderValue::from_str(text)
+            .map_err(|_| WireError::BadHeader { org: org.label.clone(), header: name.to_string() })
+    };
+    let (key_header, key_text) = match wire.bearer {
+        true => (AUTHORIZATION, format!("Bearer {}", org.key.expose())),
+        false => (HeaderName::from_static("x-api-key"), org.key.expose().to_owned()),
+    };
+    let mut key = value(&key_header, &key_text)?;
+    key.set_sensitive(true);
+    let mut headers = HeaderMap::with_capacity(8);
+    headers.insert(key_header, key);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    let version = HeaderName::from_static("anthropic-version");
+    headers.insert(version.clone(), value(&version, &wire.version)?);
+    if !wire.betas.is_empty() {
+        let betas = HeaderName::from_static("anthropic-beta");
+        headers.insert(betas.clone(), value(&betas, &wire.betas.join(","))?);
+    }
+    Ok(headers)
+}
+
+impl Shared {
+    async fn exchange(&self, call: Call) -> Reply {
+        let Some(endpoint) = self.endpoints.get(call.org.ix()) else { return unanswered(failure::unknown_org()) };
+        let limit = self.wire.first_byte(call.max_tokens);
+        match timeout(limit, endpoint.client.execute(endpoint.request(call))).await {
+            Ok(Ok(response)) => self.read(endpoint, response).await,
+            Ok(Err(error)) => unanswered(failure::of_client(error, &endpoint.host, &self.scrubber)),
+            Err(_) => unanswered(failure::no_answer(limit, &endpoint.host)),
+        }
+    }
+
+    async fn read(&self, endpoint: &Endpoint, mut response: Response) -> Reply {
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        let len = if status.is_success() { MAX_ANSWER } else { MAX_ERROR_BODY };
+        let limits = body::Limits { len, idle: self.wire.idle_timeout, whole: WHOLE_BODY };
+        let (body, end) = body::collect(&mut response, limits).await;
+        let now = wall_now();
+        let (trouble, error) = match end {
+            End::Whole => return reply::read(status, &headers, body, &self.scrubber, now),
+            // An error is an error by its status, however much of its body came.
+            _ if !status.is_success() => return reply::read(status, &headers, body, &self.scrubber, now),
+            End::TooLong => failure::too_long(len, &endpoint.host),
+            End::Silence => failure::silence(limits.idle, &endpoint.host),
+            End::TooSlow => failure::too_slow(limits.whole, &endpoint.host),
+            End::Failed(error) => failure::of_client(error, &endpoint.host, &self.scrubber),
+        };
+        reply::cut_off(&headers, trouble, ApiError { status: Some(status.as_u16()), ..error }, &self.scrubber, now)
+    }
+}
+
+/// The reply when no header of an answer arrived.
+fn unanswered((trouble, error): (Trouble, ApiError)) -> Reply {
+    Reply {
+        verdict: Verdict::Trouble(trouble, error),
+        limits: RateLimits::default(),
+        retry_after: RetryAfter::Absent,
+        request_id: None,
+        organization: None,
+        body: bytes::Bytes::new(),
+    }
+}
+
+fn wall_now() -> Wall {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Wall(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;
