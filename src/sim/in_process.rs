@@ -86,10 +86,12 @@ impl Inner {
                     None => trouble(Trouble::Broken, "connection", "the answer was lost"),
                 }
             }
-            Ending::CutBody { after, .. } => {
+            Ending::CutBody { after, at_bytes } => {
                 self.sim.sleep(after).await;
-                drop(flight.answer());
-                trouble(Trouble::Broken, "connection", "the connection broke in the middle of the body")
+                match flight.answer() {
+                    Some(answer) => self.read(SimResponse { body: answer.body.slice(..at_bytes), ..answer }),
+                    None => trouble(Trouble::Broken, "connection", "the answer was lost"),
+                }
             }
             Ending::Reset { after, .. } => {
                 self.sim.sleep(after).await;

@@ -156,20 +156,20 @@ impl ClassLimits {
             }
         };
         write(&names::REQUESTS, requests.limit(), requests.remaining(), requests.until_full());
-        write(&names::INPUT, input.limit(), thousands(input.remaining()), input.until_full());
-        write(&names::OUTPUT, output.limit(), thousands(output.remaining()), output.until_full());
+        write(&names::INPUT, input.limit(), thousands(&input), input.until_full());
+        write(&names::OUTPUT, output.limit(), thousands(&output), output.until_full());
         write(
             &names::TOKENS,
             input.limit() + output.limit(),
-            thousands(input.remaining()) + thousands(output.remaining()),
+            thousands(&input) + thousands(&output),
             input.until_full().max(output.until_full()),
         );
     }
 }
 
-/// Rounded to the nearest 1,000, as the API shows tokens.
-fn thousands(tokens: u64) -> u64 {
-    tokens.saturating_add(500) / 1_000 * 1_000
+/// What is left, rounded to the nearest 1,000 as the API shows tokens, and never more than the limit.
+fn thousands(bucket: &Bucket) -> u64 {
+    (bucket.remaining().saturating_add(500) / 1_000 * 1_000).min(bucket.limit())
 }
 
 /// The words of a refusal.
@@ -263,6 +263,12 @@ mod tests {
         assert_eq!(refused.until, Duration::from_millis(5_010));
         assert_eq!(CALENDAR.retry_after(refused.until), "6");
         assert_eq!(limits.requests.remaining(), 60, "a refused request takes nothing");
+    }
+
+    #[test]
+    fn rounding_never_shows_more_than_the_limit() {
+        let full = ClassLimits::new(LimitSettings { rpm: 1, itpm: 1_700, otpm: 1_700 }, Duration::ZERO);
+        assert_eq!(headers(&full, None)["anthropic-ratelimit-input-tokens-remaining"], "1700");
     }
 
     #[test]
