@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Wall;
 
+mod fuzz;
 mod load;
 
 const SECOND: Duration = Duration::from_secs(1);
