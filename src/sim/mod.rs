@@ -1,1 +1,48 @@
-//! The simulated API.
+//! The simulated API: a stand-in for the Anthropic API, for demos, dry runs, load tests and this crate's own tests.
+//!
+//! [`Sim`] is the core: one owner of all state behind `&mut self` methods that take the time from their caller. It has
+//! no clock, no tasks and no IO; every decision about a request (refused by which limiter, struck by which fault, when
+//! and how answered) is made when it [arrives](Sim::arrive), as a pure function of the seed, the request's bytes and
+//! how often these bytes were seen before, so a run repeats itself whatever the order of arrival.
+//!
+//! Around it stand three shells: [`serve`] answers over HTTP, [`serve_control`] shows the counters on a port of its
+//! own, and [`InProcess`] is a [`crate::api::Transport`] without sockets, for tests on paused time. All of them hold a
+//! [`SharedSim`]: the core, a mutex and a clock that may run faster than real time.
+//!
+//! What happens in a simulation is written in a [`Scenario`], a TOML file of `assets/scenarios` or the user's own.
+
+mod answer;
+mod bodies;
+mod bucket;
+mod colleague;
+mod control;
+mod core;
+mod failure;
+mod fault;
+mod ids;
+mod in_process;
+mod latency;
+mod limits;
+mod messages;
+mod models;
+mod org;
+mod ramp;
+mod request;
+mod scenario;
+mod server;
+mod shared;
+mod stats;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::core::{Ending, Fate, Sim, SimResponse, Ticket};
+pub use answer::{Answer, answer_for};
+pub use control::serve_control;
+pub use in_process::InProcess;
+pub use request::{MAX_BODY, SimRequest};
+pub use scenario::{DemoHints, OrgSettings, Scenario, ScenarioError};
+pub use server::{exposure_warning, serve};
+pub use shared::{Flight, SharedSim};
+pub use stats::{ColleagueStats, OrgStats, Stats};

@@ -1,0 +1,96 @@
+//! The core, a mutex and a clock: what the shells hold.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
+
+use super::core::{Ending, Fate, Sim, SimResponse, Ticket};
+use super::request::SimRequest;
+use super::scenario::Scenario;
+use super::stats::Stats;
+use crate::model::Wall;
+
+/// A simulation that several tasks use. Its clock is tokio's, so it obeys paused time in tests.
+#[derive(Debug)]
+pub struct SharedSim {
+    sim: Mutex<Sim>,
+    start: Instant,
+    epoch: Wall,
+    scale: f64,
+}
+
+impl SharedSim {
+    /// Starts a simulation now. Its clock runs `time_scale` times as fast as real time; a scale that is not a positive
+    /// number is taken as 1. Call it inside the runtime whose clock is meant.
+    pub fn new(scenario: Scenario, seed: u64, time_scale: f64) -> Arc<SharedSim> {
+        let scale = if time_scale.is_finite() && time_scale > 0.0 { time_scale } else { 1.0 };
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let epoch = Wall(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX));
+        let sim = Mutex::new(Sim::new(scenario, seed, epoch, scale));
+        Arc::new(SharedSim { sim, start: Instant::now(), epoch, scale })
+    }
+
+    /// Time on the simulation's clock.
+    pub fn now(&self) -> Duration {
+        self.start.elapsed().mul_f64(self.scale)
+    }
+
+    /// The date, in real time.
+    pub fn wall(&self) -> Wall {
+        Wall(self.epoch.0.saturating_add(i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// Waits for a span of the simulation's clock. A span of nothing does not even yield.
+    pub(super) async fn sleep(&self, span: Duration) {
+        if span > Duration::ZERO {
+            tokio::time::sleep(Duration::try_from_secs_f64(span.as_secs_f64() / self.scale).unwrap_or(Duration::MAX))
+                .await;
+        }
+    }
+
+    /// The counters now.
+    pub fn stats(&self) -> Stats {
+        self.lock().stats(self.now())
+    }
+
+    /// Brings a request in.
+    pub fn arrive(self: &Arc<SharedSim>, request: &SimRequest<'_>) -> Flight {
+        let Fate { ending, ticket } = self.lock().arrive(self.now(), request);
+        Flight { sim: Arc::clone(self), ending, ticket: Some(ticket) }
+    }
+
+    /// A panic inside the core would be a bug; the other requests still get the answers that it can give.
+    fn lock(&self) -> MutexGuard<'_, Sim> {
+        self.sim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request in flight. Dropped without an answer, it tells the simulation that the caller is gone.
+#[derive(Debug)]
+pub struct Flight {
+    sim: Arc<SharedSim>,
+    ending: Ending,
+    ticket: Option<Ticket>,
+}
+
+impl Flight {
+    /// How it ends, and when.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// The answer. `None` is impossible by construction but for a flight that has been answered, which nobody can hold.
+    pub fn answer(mut self) -> Option<SimResponse> {
+        let ticket = self.ticket.take()?;
+        Some(self.sim.lock().answer(self.sim.now(), ticket))
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.sim.lock().gone(self.sim.now(), ticket);
+        }
+    }
+}
