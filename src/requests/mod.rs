@@ -24,3 +24,8 @@ pub use lines::MAX_LINE;
 pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use spool::spool;
+
+#[cfg(test)]
+mod fingerprint_tests;
+#[cfg(test)]
+mod tests;
