@@ -1,19 +1,15 @@
 //! The index of an input, and how its requests are read again.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
-use super::error::{InputError, ProblemKind, ProblemReport, ReadError};
+use super::error::{InputError, ReadError};
 use super::ids::{IdMap, id_hash};
-use super::lines::{Lines, MAX_LINE};
 use super::numbering::Numbering;
-use super::{scan, shape};
+use super::{indexer, scan};
 use crate::model::{Family, RequestNo};
 
 /// What is kept of a request: where it is, and what planning and sending ask for without reading it.
@@ -23,11 +19,11 @@ pub(super) struct Entry {
     pub(super) offset: u64,
     /// Bytes of its line, without the line end.
     pub(super) len: u32,
-    max_tokens: u32,
+    pub(super) max_tokens: u32,
     /// CRC-32 of those bytes: an edit under the run is noticed before anything is sent.
     pub(super) crc: u32,
     /// Which of the models.
-    model: u16,
+    pub(super) model: u16,
 }
 
 /// A model, and how many requests name it.
@@ -54,14 +50,14 @@ pub struct RequestLine {
 /// removing the path under a run changes nothing, and editing it in place is noticed.
 #[derive(Debug)]
 pub struct Input {
-    path: PathBuf,
-    file: File,
-    bytes: u64,
-    sha256: String,
-    entries: Vec<Entry>,
-    ids: IdMap,
-    models: Vec<ModelUse>,
-    numbering: Numbering,
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+    pub(super) entries: Vec<Entry>,
+    pub(super) ids: IdMap,
+    pub(super) models: Vec<ModelUse>,
+    pub(super) numbering: Numbering,
 }
 
 impl Input {
@@ -70,22 +66,7 @@ impl Input {
     /// # Errors
     /// All that is wrong with the lines, in one report; or why the file cannot be read at all.
     pub fn index(path: &Path, progress: &mut dyn FnMut(u64)) -> Result<Input, InputError> {
-        let file = open(path)?;
-        let mut hasher = Sha256::new();
-        let mut bytes = 0_u64;
-        let mut indexer = Indexer::new(path);
-        let mut lines = Lines::new(&file, MAX_LINE);
-        let mut seen = |chunk: &[u8]| {
-            hasher.update(chunk);
-            bytes += chunk.len() as u64;
-            progress(bytes);
-        };
-        while let Some(line) = lines.next(&mut seen).map_err(|err| InputError::from_io(path, err))? {
-            indexer.take(line.offset, line.len, line.bytes)?;
-        }
-        drop(lines);
-        let sha256 = hex(&hasher.finalize());
-        indexer.finish(file, bytes, sha256)
+        indexer::index(path, progress)
     }
 
     /// How many requests there are; at least 1.
@@ -185,6 +166,16 @@ impl Input {
         Ok(RequestLine { custom_id, body: Bytes::from(line).slice(params) })
     }
 
+    /// Only the id of a request, which need not have params.
+    pub(super) fn custom_id(&self, no: RequestNo) -> Result<String, ReadError> {
+        let entry = self.entry(no);
+        let mut line = vec![0; entry.len as usize];
+        self.read_at(&mut line, entry.offset, no)?;
+        self.verify(no, &line)?;
+        let span = scan::member(&line, "custom_id").ok_or_else(|| self.changed(no))?;
+        unquote(&line[span]).ok_or_else(|| self.changed(no))
+    }
+
     /// Shows the lines of some requests in a row, with few large reads.
     pub(super) fn each_line(
         &self,
@@ -250,173 +241,4 @@ fn unquote(quoted: &[u8]) -> Option<String> {
     }
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     std::str::from_utf8(inner).ok().map(str::to_owned)
-}
-
-/// Opens a file that can be read more than once.
-fn open(path: &Path) -> Result<File, InputError> {
-    // Looked at before it is opened: opening a pipe would wait for its writer.
-    let kind = std::fs::metadata(path).map_err(|err| InputError::from_io(path, err))?.file_type();
-    let what = match kind {
-        kind if kind.is_file() => None,
-        kind if kind.is_dir() => Some("a directory"),
-        kind if kind.is_fifo() => Some("a pipe"),
-        _ => Some("a device or a socket"),
-    };
-    match what {
-        Some(what) => Err(InputError::NotAFile { path: path.to_owned(), what }),
-        None => File::open(path).map_err(|err| InputError::from_io(path, err)),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// The index in the making.
-struct Indexer {
-    report: ProblemReport,
-    entries: Vec<Entry>,
-    ids: IdMap,
-    models: Vec<ModelUse>,
-    model_numbers: HashMap<String, u16>,
-    numbering: Numbering,
-    /// Lines seen, blank ones too.
-    n_lines: u64,
-    /// Lines seen that are not blank.
-    n_requests: u64,
-}
-
-impl Indexer {
-    fn new(path: &Path) -> Indexer {
-        Indexer {
-            report: ProblemReport::new(path),
-            entries: Vec::new(),
-            ids: IdMap::default(),
-            models: Vec::new(),
-            model_numbers: HashMap::new(),
-            numbering: Numbering::default(),
-            n_lines: 0,
-            n_requests: 0,
-        }
-    }
-
-    /// Takes the next line in. Lines with problems are kept too as long as they have an id, so that duplicates among
-    /// them are found in the same pass; the index is thrown away in the end if there was any problem.
-    fn take(&mut self, mut offset: u64, len: u64, bytes: Option<&[u8]>) -> Result<(), InputError> {
-        self.n_lines += 1;
-        let Some(mut line) = bytes else {
-            self.n_requests += 1;
-            self.report.add(self.n_lines, ProblemKind::TooLong(len));
-            return Ok(());
-        };
-        if offset == 0 {
-            if let Some(rest) = line.strip_prefix(b"\xef\xbb\xbf") {
-                line = rest;
-                offset = 3;
-            }
-        }
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        self.n_requests += 1;
-        let Ok(no) = u32::try_from(self.entries.len()) else {
-            return Err(InputError::TooMany { path: self.report.path.clone() });
-        };
-        let (report, n_lines) = (&mut self.report, self.n_lines);
-        let Some(usable) = shape::check(line, &mut |kind| report.add(n_lines, kind)) else { return Ok(()) };
-        let model = self.model_no(&usable.model);
-        self.ids.push(id_hash(&usable.custom_id), RequestNo(no));
-        self.numbering.note(no, self.n_lines);
-        self.entries.push(Entry {
-            offset,
-            len: line.len() as u32,
-            max_tokens: usable.max_tokens,
-            crc: crc32fast::hash(line),
-            model,
-        });
-        Ok(())
-    }
-
-    /// The number of a model, counted as used once more.
-    fn model_no(&mut self, model: &Cow<'_, str>) -> u16 {
-        let known = match self.models.first() {
-            // Nearly every file has one model: no hashing for it.
-            Some(first) if first.model == **model => Some(0),
-            _ => self.model_numbers.get(&**model).copied(),
-        };
-        if let Some(no) = known {
-            self.models[usize::from(no)].count += 1;
-            return no;
-        }
-        let Ok(no) = u16::try_from(self.models.len()) else {
-            self.report.add(self.n_lines, ProblemKind::TooManyModels);
-            return 0;
-        };
-        let family = Family::of_model(model);
-        self.models.push(ModelUse { model: model.to_string(), family, count: 1 });
-        self.model_numbers.insert(model.to_string(), no);
-        no
-    }
-
-    fn finish(mut self, file: File, bytes: u64, sha256: String) -> Result<Input, InputError> {
-        if self.n_requests == 0 {
-            return Err(InputError::Empty(self.report.path));
-        }
-        self.ids.sort();
-        self.entries.shrink_to_fit();
-        let mut report = self.report;
-        let input = Input {
-            path: report.path.clone(),
-            file,
-            bytes,
-            sha256,
-            entries: self.entries,
-            ids: self.ids,
-            models: self.models,
-            numbering: self.numbering,
-        };
-        for group in input.ids.collisions() {
-            report_duplicates(&input, &group, &mut report)?;
-        }
-        if report.total > 0 { Err(InputError::Problems(Box::new(report))) } else { Ok(input) }
-    }
-}
-
-/// Tells ids that are equal from ids that only have equal hashes, by reading them.
-fn report_duplicates(input: &Input, group: &[RequestNo], report: &mut ProblemReport) -> Result<(), InputError> {
-    let mut first_lines: HashMap<String, u64> = HashMap::new();
-    for &no in group {
-        let line = input.line_of(no);
-        let id = match input.custom_id(no) {
-            Ok(id) => id,
-            Err(ReadError::Io { source, .. }) => return Err(InputError::from_io(input.path(), source)),
-            Err(ReadError::Changed { .. }) => {
-                let source = std::io::Error::other("the file changed while it was read");
-                return Err(InputError::from_io(input.path(), source));
-            }
-        };
-        match first_lines.get(&id) {
-            Some(&first) => report.add(line, ProblemKind::DuplicateId { id, first }),
-            None => drop(first_lines.insert(id, line)),
-        }
-    }
-    Ok(())
-}
-
-impl Input {
-    /// Only the id of a request, which need not have params.
-    pub(super) fn custom_id(&self, no: RequestNo) -> Result<String, ReadError> {
-        let entry = self.entry(no);
-        let mut line = vec![0; entry.len as usize];
-        self.read_at(&mut line, entry.offset, no)?;
-        self.verify(no, &line)?;
-        let span = scan::member(&line, "custom_id").ok_or_else(|| self.changed(no))?;
-        unquote(&line[span]).ok_or_else(|| self.changed(no))
-    }
 }

@@ -120,3 +120,63 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A reader that hands out a few bytes at a time, with interruptions.
+    struct Dripping<'a>(&'a [u8], usize);
+
+    impl Read for Dripping<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.1 += 1;
+            if self.1.is_multiple_of(3) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let n = self.0.len().min(self.1 % 7 + 1).min(into.len());
+            into[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_where_a_naive_split_finds_them(text in "[ab\n]{0,60}", limit in 1_usize..12) {
+            let text = text.as_bytes();
+            let mut lines = Lines::new(Dripping(text, 0), limit);
+            let mut seen = Vec::new();
+            let mut rest = text;
+            let mut offset = 0;
+            while !rest.is_empty() {
+                let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+                let ended = len < rest.len();
+                let line = lines.next(&mut |chunk| seen.extend_from_slice(chunk)).unwrap().unwrap();
+                prop_assert_eq!((line.offset, line.len, line.ended), (offset as u64, len as u64, ended));
+                prop_assert_eq!(line.bytes, (len <= limit).then_some(&rest[..len]));
+                offset += len + usize::from(ended);
+                rest = &text[offset..];
+            }
+            prop_assert!(lines.next(&mut |chunk| seen.extend_from_slice(chunk)).unwrap().is_none());
+            prop_assert_eq!(seen, text);
+        }
+    }
+
+    #[test]
+    fn d10_lines_longer_than_the_buffer_are_held_up_to_the_limit_and_measured_beyond_it() {
+        let long = vec![b'x'; CHUNK * 5];
+        let mut text = long.clone();
+        text.extend_from_slice(b"\nshort\n");
+        for (limit, held) in [(CHUNK * 5, true), (CHUNK * 5 - 1, false), (10, false)] {
+            let mut lines = Lines::new(&text[..], limit);
+            let line = lines.next(&mut |_| {}).unwrap().unwrap();
+            assert_eq!((line.offset, line.len, line.bytes.is_some()), (0, long.len() as u64, held));
+            let line = lines.next(&mut |_| {}).unwrap().unwrap();
+            assert_eq!((line.offset, line.bytes), (long.len() as u64 + 1, Some(&b"short"[..])));
+            assert!(lines.buf.len() <= CHUNK * 10);
+        }
+    }
+}

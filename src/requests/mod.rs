@@ -1,6 +1,6 @@
 //! The input: a streaming index, the validation of every line, and the fingerprints of the requests.
 //!
-//! The file is read once, front to back; what stays in memory is an [`index::Entry`] of 24 bytes and a slot of 12 bytes
+//! The file is read once, front to back; what stays in memory is an entry of 24 bytes and a slot of 12 bytes
 //! in the id map per request. Request bytes are read again at the moment they are sent, and a checksum says whether
 //! the file was edited meanwhile: a retry sends the same bytes or none.
 
@@ -9,6 +9,7 @@ mod error;
 mod fingerprint;
 mod ids;
 mod index;
+mod indexer;
 pub(crate) mod lines;
 mod numbering;
 mod scan;
@@ -23,3 +24,8 @@ pub use lines::MAX_LINE;
 pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use spool::spool;
+
+#[cfg(test)]
+mod fingerprint_tests;
+#[cfg(test)]
+mod tests;

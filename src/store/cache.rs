@@ -170,7 +170,7 @@ impl Cache {
     /// # Errors
     /// What SQLite said; nothing was put in.
     pub fn insert_many(&mut self, entries: &mut [CacheEntry]) -> Result<(), CacheError> {
-        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        entries.sort_unstable_by_key(|entry| entry.key);
         let at = stamp::now().0;
         let mut insert = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -53,6 +53,9 @@ pub struct LineMeta<'a> {
     pub at: Wall,
 }
 
+/// The error body of an attempt that nothing is known of.
+const NO_WORDS: &[u8] = br#"{"type":"error","error":{"type":"unknown","message":""}}"#;
+
 /// Puts a line together around the raw body: the Message of an answer, the error body of anything else. One allocation.
 ///
 /// The body must be valid JSON; an empty one becomes an error without words, or `null` for an answer.
@@ -66,12 +69,10 @@ pub fn line(custom_id: &str, body: &[u8], meta: &LineMeta<'_>) -> Vec<u8> {
     } else {
         b",\"result\":{\"type\":\"errored\",\"error\":"
     });
-    match (body.is_empty(), answered) {
-        (false, _) => push_one_line(&mut out, body),
-        (true, true) => out.extend_from_slice(b"null"),
-        (true, false) => {
-            out.extend_from_slice(b"{\"type\":\"error\",\"error\":{\"type\":\"unknown\",\"message\":\"\"}}")
-        }
+    match body {
+        [] if answered => out.extend_from_slice(b"null"),
+        [] => out.extend_from_slice(NO_WORDS),
+        body => push_one_line(&mut out, body),
     }
     out.extend_from_slice(b"},\"fandeck\":{\"no\":");
     push_number(&mut out, u64::from(meta.no.0));

@@ -37,13 +37,11 @@ pub(super) fn subject(input: &Input, line: &JournalLine<'_>) -> Result<Subject, 
     })
 }
 
-/// Walks over the lines of a journal from its start; a missing journal has none. Blank lines are passed over. The visitor
-/// gets the line, and what it says if it is one of ours.
-pub(super) fn walk(
-    path: &Path,
-    progress: &mut dyn FnMut(u64),
-    visit: &mut dyn FnMut(&Line<'_>, Option<JournalLine<'_>>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+/// What is done with a line, and with what it says if it is one of ours.
+pub(super) type Visit<'v> = dyn FnMut(&Line<'_>, Option<JournalLine<'_>>) -> Result<(), StoreError> + 'v;
+
+/// Walks over the lines of a journal from its start; a missing journal has none. Blank lines are passed over.
+pub(super) fn walk(path: &Path, progress: &mut dyn FnMut(u64), visit: &mut Visit<'_>) -> Result<(), StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
