@@ -1,1 +1,1 @@
-//! The screens.
+//! The screens: what an operator sees and does while runs go on.
