@@ -144,7 +144,8 @@ pub(crate) fn starting() -> Snapshot {
 /// Windows grow.
 pub(crate) fn ramping() -> Snapshot {
     let mut run = run();
-    run.counts = Counts { total: 20_000, cached: 1_000, succeeded: 310, unsent: 18_690, in_flight: 147, ..Counts::default() };
+    run.counts =
+        Counts { total: 20_000, cached: 1_000, succeeded: 310, unsent: 18_690, in_flight: 147, ..Counts::default() };
     (run.eta_ms, run.wall_ms, run.session_wall_ms) = (Some(305_000), 9_000, 9_000);
     run.rate_history = wave(30, 9);
     run.re_drives = Vec::new();

@@ -229,9 +229,7 @@ pub async fn run(
     if sink.dropped() > 0 {
         last.extend(encode(&Event::Dropped { n_lines: sink.dropped() }));
     }
-    last.extend(
-        snapshot.runs.iter().filter_map(|run| encode(&RunFinished::from((&*snapshot, run, exit_code(run))))),
-    );
+    last.extend(snapshot.runs.iter().filter_map(|run| encode(&RunFinished::from((&*snapshot, run, exit_code(run))))));
     sink.close(last).await;
     Ok(snapshot)
 }
@@ -250,7 +248,8 @@ mod tests {
     async fn every_line_is_an_object_and_the_last_one_is_the_end_of_the_run() {
         let engine = Engine::showing(fixtures::starting());
         let kept = Kept::default();
-        let reader = tokio::spawn(run(engine.handle(), kept.clone(), JsonOptions::default(), |run| run.counts.exit_code()));
+        let reader =
+            tokio::spawn(run(engine.handle(), kept.clone(), JsonOptions::default(), |run| run.counts.exit_code()));
         tokio::time::sleep(Duration::from_secs(1)).await;
         engine.show(fixtures::storm());
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -262,7 +261,14 @@ mod tests {
         assert_eq!(
             names,
             [
-                "run-started", "notice", "progress", "notice", "notice", "progress", "progress", "progress",
+                "run-started",
+                "notice",
+                "progress",
+                "notice",
+                "notice",
+                "progress",
+                "progress",
+                "progress",
                 "run-finished"
             ]
         );

@@ -279,7 +279,11 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
 /// The path as a shell takes it: in single quotes when it holds anything but plain characters.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if !path.is_empty() && path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if !path.is_empty() && path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -292,7 +296,8 @@ mod tests {
         for (name, snapshot) in fixtures::all() {
             for run in &snapshot.runs {
                 let end = RunFinished::from((&snapshot, run, run.counts.exit_code()));
-                let sum = end.n_cached + end.n_succeeded + end.n_refused + end.n_invalid + end.n_re_drivable + end.n_unsent;
+                let sum =
+                    end.n_cached + end.n_succeeded + end.n_refused + end.n_invalid + end.n_re_drivable + end.n_unsent;
                 assert_eq!(sum, end.n_total, "{name}");
             }
         }

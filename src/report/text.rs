@@ -84,6 +84,28 @@ pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text broken at blanks into lines of at most `columns` columns; a word that is longer than a line is cut. At least
+/// one line.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut last) = (Vec::new(), String::new());
+    let mut used = 0;
+    for word in text.split_word_bounds() {
+        let wide = width(word);
+        if used + wide <= columns {
+            last.push_str(word);
+            used += wide;
+            continue;
+        }
+        lines.push(std::mem::take(&mut last));
+        if !word.trim().is_empty() {
+            last.push_str(&cut(word, columns));
+        }
+        used = width(&last);
+    }
+    lines.push(last);
+    lines
+}
+
 /// Cut or filled up with blanks to exactly `columns` columns.
 pub fn fit(text: &str, columns: usize) -> String {
     let mut out = cut(text, columns).into_owned();
@@ -159,6 +181,13 @@ mod tests {
         assert_eq!(ascii("a · b… 日"), "a | b~ ??");
     }
 
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("unbreakable", 5), ["", "unbr…"]);
+    }
+
     proptest! {
         #[test]
         fn any_text_fits_the_columns_that_it_was_cut_to(text in "\\PC{0,40}|.{0,40}", columns in 0usize..30) {
@@ -168,6 +197,7 @@ mod tests {
             prop_assert!(width(&cut(&safe, columns)) <= columns);
             prop_assert_eq!(width(&fit(&safe, columns)), columns);
             prop_assert!(ascii(&safe).is_ascii());
+            prop_assert!(wrap(&safe, columns).iter().all(|line| width(line) <= columns));
         }
     }
 }
