@@ -1,0 +1,158 @@
+//! Lines on their way to a reader that may be slow, blocked or gone.
+//!
+//! A thread of its own writes, because a blocked pipe must not block a thread that carries requests. What a blocked
+//! reader does not take is dropped and counted; the last lines are never dropped.
+
+use std::io::Write;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+/// Lines that may wait for the reader: at the usual pace, about an hour of them.
+const QUEUE: usize = 1_024;
+
+/// Takes lines without ever waiting, but for [`Sink::close`].
+#[derive(Debug)]
+pub struct Sink {
+    lines: Option<SyncSender<String>>,
+    writer: Option<JoinHandle<()>>,
+    dropped: u64,
+}
+
+impl Sink {
+    /// Starts the thread that writes to `out`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn new(out: impl Write + Send + 'static) -> std::io::Result<Sink> {
+        let (lines, queue) = sync_channel(QUEUE);
+        let writer = std::thread::Builder::new().name("report".to_owned()).spawn(move || write_all(out, &queue))?;
+        Ok(Sink { lines: Some(lines), writer: Some(writer), dropped: 0 })
+    }
+
+    /// Hands in a line, without its line end. Dropped when the reader is blocked; nothing when it has gone.
+    pub fn line(&mut self, line: String) {
+        let Some(lines) = &self.lines else { return };
+        match lines.try_send(line) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => self.dropped += 1,
+            Err(TrySendError::Disconnected(_)) => self.lines = None,
+        }
+    }
+
+    /// Lines that were dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Writes these last lines and waits until the reader has taken everything, or has gone.
+    pub async fn close(mut self, last: Vec<String>) {
+        let (Some(lines), Some(writer)) = (self.lines.take(), self.writer.take()) else { return };
+        let end = tokio::task::spawn_blocking(move || {
+            for line in last {
+                if lines.send(line).is_err() {
+                    break;
+                }
+            }
+            drop(lines);
+            // A writer that panicked has nothing more to write.
+            drop(writer.join());
+        });
+        drop(end.await);
+    }
+}
+
+/// Writes until the lines or the reader end. An error is the end of the reader: nothing can be said to it any more, and
+/// the run goes on.
+fn write_all(mut out: impl Write, queue: &Receiver<String>) {
+    while let Ok(mut line) = queue.recv() {
+        line.push('\n');
+        if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    /// Keeps what was written, for tests.
+    #[derive(Debug, Clone, Default)]
+    pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Kept {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A pipe whose reader has gone.
+    pub(crate) struct Gone;
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Blocks until the other side of the channel is dropped.
+    struct Blocked(std::sync::mpsc::Receiver<()>, Kept);
+
+    impl Write for Blocked {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            self.1.write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_arrive_in_order_and_the_last_ones_too() {
+        let kept = Kept::default();
+        let mut sink = Sink::new(kept.clone()).unwrap();
+        sink.line("one".into());
+        sink.line("two".into());
+        sink.close(vec!["three".into()]).await;
+        assert_eq!(kept.text(), "one\ntwo\nthree\n");
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_has_gone_ends_the_output_quietly() {
+        let mut sink = Sink::new(Gone).unwrap();
+        for _ in 0..5_000 {
+            sink.line("line".into());
+        }
+        sink.close(vec!["last".into()]).await;
+    }
+
+    #[tokio::test]
+    async fn a_blocked_reader_costs_lines_and_no_time_and_still_gets_the_last_line() {
+        let (unblock, wait) = std::sync::mpsc::channel();
+        let kept = Kept::default();
+        let mut sink = Sink::new(Blocked(wait, kept.clone())).unwrap();
+        for n in 0..QUEUE + 100 {
+            sink.line(n.to_string());
+        }
+        assert!(sink.dropped() >= 99, "{}", sink.dropped());
+        drop(unblock);
+        sink.close(vec!["last".into()]).await;
+        assert!(kept.text().ends_with("\nlast\n"));
+    }
+}

@@ -1,0 +1,334 @@
+//! What a run came to: the facts as one value ([`RunFinished`], the last NDJSON line), and the text that is left on
+//! the normal screen.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::format;
+use super::text::{fit, fit_right, harmless};
+use crate::model::snapshot::{OrgView, RunView};
+use crate::model::{Counts, RunStatus, Snapshot};
+
+/// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// Always `run-finished`.
+    pub event: String,
+    /// Id of the run.
+    pub run_id: String,
+    /// Its directory.
+    pub run_dir: String,
+    /// Its input, as the operator named it.
+    pub input: String,
+    /// `finished` or `incomplete`, or where it was when its process left.
+    pub status: RunStatus,
+    /// Requests in the input. The six counts that follow add up to it.
+    pub n_total: u64,
+    /// Answered from the cache.
+    pub n_cached: u64,
+    /// Answered.
+    pub n_succeeded: u64,
+    /// Answered by a refusal or by nothing.
+    pub n_refused: u64,
+    /// Called wrong by the API.
+    pub n_invalid: u64,
+    /// Tried, and to be sent again.
+    pub n_re_drivable: u64,
+    /// Never tried to the end.
+    pub n_unsent: u64,
+    /// Attempts that may have been billed although no answer arrived.
+    pub n_possibly_charged: u64,
+    /// Seconds in which the run was running, over all sessions.
+    pub wall_s: f64,
+    /// Seconds in this session.
+    pub session_wall_s: f64,
+    /// Dollars, over all sessions.
+    pub cost_usd: f64,
+    /// `sync` or `batch`.
+    pub path: String,
+    /// The rule that chose the path.
+    pub route_reason: String,
+    /// Per org, in the order of the configuration.
+    pub orgs: Vec<OrgFinished>,
+    /// Sub-batches over the whole run.
+    pub sub_batches: SubBatches,
+    /// Exit code of the process.
+    pub exit_code: u8,
+}
+
+/// What an org did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrgFinished {
+    /// Its name.
+    pub label: String,
+    /// Usable answers.
+    pub n_ok: u64,
+    /// 429s, both kinds.
+    pub n_429: u64,
+    /// 5xx, overload included.
+    pub n_5xx: u64,
+    /// Highest number in flight at once.
+    pub in_flight_peak: u32,
+    /// Sum of its windows at the end.
+    pub window: u32,
+    /// Billed input tokens.
+    pub tokens_in: u64,
+    /// Billed output tokens.
+    pub tokens_out: u64,
+    /// Dollars.
+    pub cost_usd: f64,
+}
+
+/// Sub-batches of a run; all zero on the sync path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SubBatches {
+    /// Created.
+    pub created: u64,
+    /// Ended.
+    pub ended: u64,
+    /// Canceled because they were stuck.
+    pub stuck_canceled: u64,
+}
+
+impl From<(&Snapshot, &RunView, u8)> for RunFinished {
+    fn from((snapshot, run, exit_code): (&Snapshot, &RunView, u8)) -> RunFinished {
+        let counts = &run.counts;
+        RunFinished {
+            event: "run-finished".to_owned(),
+            run_id: run.run_id.clone(),
+            run_dir: run.dir.clone(),
+            input: run.input.clone(),
+            status: run.status,
+            n_total: counts.total,
+            n_cached: counts.cached,
+            n_succeeded: counts.succeeded,
+            n_refused: counts.refused,
+            n_invalid: counts.invalid,
+            n_re_drivable: counts.re_drivable,
+            n_unsent: counts.unsent,
+            n_possibly_charged: run.n_possibly_charged,
+            wall_s: seconds(run.wall_ms),
+            session_wall_s: seconds(run.session_wall_ms),
+            cost_usd: run.cost.usd(),
+            path: run.path.as_str().to_owned(),
+            route_reason: run.route_reason.clone(),
+            orgs: snapshot.orgs.iter().map(OrgFinished::from).collect(),
+            sub_batches: SubBatches::default(),
+            exit_code,
+        }
+    }
+}
+
+impl From<&OrgView> for OrgFinished {
+    fn from(org: &OrgView) -> OrgFinished {
+        let totals = &org.totals;
+        OrgFinished {
+            label: org.label.clone(),
+            n_ok: totals.n_ok,
+            n_429: totals.n_429_steady + totals.n_429_ramp,
+            n_5xx: totals.n_5xx + totals.n_overloaded,
+            in_flight_peak: totals.in_flight_peak,
+            window: org.window(),
+            tokens_in: totals.tokens_in,
+            tokens_out: totals.tokens_out,
+            cost_usd: totals.cost.usd(),
+        }
+    }
+}
+
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1e3
+}
+
+/// The counts in words, those that are zero left out except for `succeeded`.
+pub fn outcomes(counts: &Counts) -> String {
+    let named = [
+        (counts.cached, "cached", false),
+        (counts.succeeded, "succeeded", true),
+        (counts.refused, "refused", false),
+        (counts.invalid, "invalid", false),
+        (counts.re_drivable, "re-drivable", false),
+        (counts.unsent, "unsent", false),
+    ];
+    let shown = named.iter().filter(|(n, _, always)| *n > 0 || *always);
+    shown.map(|(n, name, _)| format!("{} {name}", format::count(*n))).collect::<Vec<_>>().join(" · ")
+}
+
+/// The text for the normal screen: what came of every run, per org, and how to go on. Ends with a line end.
+pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
+    let mut out = String::new();
+    for run in &snapshot.runs {
+        run_block(&mut out, run);
+    }
+    if snapshot.orgs.iter().any(|org| org.totals.n_sent > 0) {
+        org_table(&mut out, &snapshot.orgs);
+    }
+    for run in &snapshot.runs {
+        how_to_go_on(&mut out, run);
+    }
+    line(&mut out, "exit", &format!("{exit_code}, {}", exit_meaning(exit_code)));
+    out
+}
+
+/// What an exit code says, in words.
+pub fn exit_meaning(exit_code: u8) -> &'static str {
+    match exit_code {
+        0 => "every request succeeded",
+        2 => "nothing was sent",
+        3 => "finished, some requests are invalid or refused",
+        4 => "incomplete, can be resumed",
+        5 => "the run directory is owned by another process",
+        129 => "ended by SIGHUP, can be resumed",
+        130 => "ended by Ctrl-C, can be resumed",
+        143 => "ended by SIGTERM, can be resumed",
+        _ => "internal error",
+    }
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "  {} {value}", fit(name, 9));
+}
+
+fn run_block(out: &mut String, run: &RunView) {
+    let counts = &run.counts;
+    let _ = writeln!(out, "run {}: {}", harmless(&run.run_id), run.status);
+    if let Some(reason) = &run.reason {
+        line(out, "reason", &harmless(reason));
+    }
+    line(out, "input", &harmless(&run.input));
+    line(out, "requests", &format!("{} in all: {}", format::count(counts.total), outcomes(counts)));
+    let done = counts.done().saturating_sub(counts.cached);
+    let mut time = format::span(run.wall_ms);
+    if run.wall_ms > 0 && done > 0 {
+        let _ = write!(time, " at {} on average", format::rate(done as f64 * 1e3 / run.wall_ms as f64));
+    }
+    if run.session_wall_ms + 1_000 < run.wall_ms {
+        let _ = write!(time, " · this session {}", format::span(run.session_wall_ms));
+    }
+    line(out, "time", &time);
+    let mut cost = format::money(run.cost);
+    if run.n_possibly_charged > 0 {
+        let attempts = if run.n_possibly_charged == 1 { "attempt" } else { "attempts" };
+        let _ = write!(cost, " · {} {attempts} possibly charged too", format::count(run.n_possibly_charged));
+    }
+    line(out, "cost", &cost);
+    line(out, "path", &format!("{} · {}", run.path, harmless(&run.route_reason)));
+    out.push('\n');
+}
+
+/// Columns of the table of orgs: heading and width.
+const COLUMNS: [(&str, usize); 10] = [
+    ("answers", 11),
+    ("429 steady", 11),
+    ("429 ramp", 9),
+    ("529", 6),
+    ("5xx", 6),
+    ("no answer", 10),
+    ("peak", 6),
+    ("p50", 7),
+    ("p95", 7),
+    ("cost", 12),
+];
+
+fn org_table(out: &mut String, orgs: &[OrgView]) {
+    let name_width = orgs.iter().map(|org| super::text::width(&harmless(&org.label))).max().unwrap_or(0).clamp(9, 32);
+    let mut row = |name: &str, cells: [&str; COLUMNS.len()]| {
+        let _ = write!(out, "  {}", fit(name, name_width));
+        for ((_, width), cell) in COLUMNS.iter().zip(cells) {
+            out.push_str(&fit_right(cell, *width));
+        }
+        out.push('\n');
+    };
+    row("org", COLUMNS.map(|(heading, _)| heading));
+    for org in orgs {
+        let totals = &org.totals;
+        let counted = [
+            totals.n_ok + totals.n_refused,
+            totals.n_429_steady,
+            totals.n_429_ramp,
+            totals.n_overloaded,
+            totals.n_5xx,
+            totals.n_transport,
+            u64::from(totals.in_flight_peak),
+        ]
+        .map(format::count);
+        let rest =
+            [format::latency(org.latency_p50_ms), format::latency(org.latency_p95_ms), format::money(totals.cost)];
+        let [answers, steady, ramp, overloaded, server, transport, peak] = &counted;
+        let [p50, p95, cost] = &rest;
+        row(&harmless(&org.label), [answers, steady, ramp, overloaded, server, transport, peak, p50, p95, cost]);
+    }
+    out.push('\n');
+}
+
+fn how_to_go_on(out: &mut String, run: &RunView) {
+    let dir = harmless(&run.dir);
+    let shell_dir = quoted(&dir);
+    line(out, "directory", &dir);
+    if run.counts.open() > 0 {
+        let left = format::count(run.counts.open());
+        line(out, "go on", &format!("fandeck resume {shell_dir}    sends the {left} that are left"));
+    }
+    if run.counts.done() > 0 {
+        line(out, "results", &format!("fandeck export {shell_dir}    writes them in input order"));
+    }
+}
+
+/// The path as a shell takes it: in single quotes when it holds anything but plain characters.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !path.is_empty() && path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+
+    #[test]
+    fn the_counts_of_the_final_line_add_up_to_the_total() {
+        for (name, snapshot) in fixtures::all() {
+            for run in &snapshot.runs {
+                let end = RunFinished::from((&snapshot, run, run.counts.exit_code()));
+                let sum =
+                    end.n_cached + end.n_succeeded + end.n_refused + end.n_invalid + end.n_re_drivable + end.n_unsent;
+                assert_eq!(sum, end.n_total, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_final_line_has_the_documented_fields() {
+        let snapshot = fixtures::finished();
+        let end = RunFinished::from((&snapshot, &snapshot.runs[0], 3));
+        insta::assert_snapshot!(serde_json::to_string_pretty(&end).unwrap());
+    }
+
+    #[test]
+    fn a_finished_run_is_summed_up_with_its_orgs_and_its_export() {
+        insta::assert_snapshot!(text(&fixtures::finished(), 3));
+    }
+
+    #[test]
+    fn an_incomplete_run_says_how_to_go_on() {
+        insta::assert_snapshot!(text(&fixtures::incomplete(), 4));
+    }
+
+    #[test]
+    fn a_run_that_sent_nothing_has_no_table_of_orgs() {
+        insta::assert_snapshot!(text(&fixtures::starting(), 130));
+    }
+
+    #[test]
+    fn a_directory_with_a_blank_or_a_quote_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("/data/run-1"), "/data/run-1");
+        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

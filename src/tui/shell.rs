@@ -1,0 +1,440 @@
+//! The thin shell around the pure parts: terminal, keys, signals, pictures and time on one side, `update` and `render`
+//! in the middle, the engine on the other.
+
+use std::io::{self, Stdout, stdout};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::action::Context;
+use super::guard::{self, Guard, Taking};
+use super::keymap::{Key, Keymap};
+use super::log::{LogFeed, Records};
+use super::state::UiState;
+use super::theme::{Theme, ThemeName};
+use super::update::{Msg, Reaction, update};
+use super::view::{Scene, render};
+use super::{TuiExit, TuiOptions};
+use crate::engine::EngineHandle;
+use crate::model::{Command, CommandOutcome, Mono, Snapshot};
+
+/// Shortest time between two frames: 20 a second at the most.
+const FRAME: Duration = Duration::from_millis(50);
+/// How often countdowns and ages are drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Runs the screen on a runtime of its own: a terminal that blocks stops this thread and no other.
+pub(super) fn on_this_thread(handle: EngineHandle, options: &TuiOptions, log: Option<LogFeed>) -> io::Result<TuiExit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async { Shell::new(handle, options, log)?.run().await })
+}
+
+struct Shell {
+    handle: EngineHandle,
+    pictures: watch::Receiver<Arc<Snapshot>>,
+    snapshot: Arc<Snapshot>,
+    ui: UiState,
+    keymap: Keymap,
+    theme: Theme,
+    ascii: bool,
+    records: Records,
+    feed: Option<LogFeed>,
+    answers: FuturesUnordered<BoxFuture<'static, (u64, CommandOutcome)>>,
+    signals: Signals,
+    keys: Option<EventStream>,
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    taking: Taking,
+    /// Given up when the terminal is gone or lent to the shell.
+    guard: Option<Guard>,
+    started: Instant,
+    drawn: Option<Buffer>,
+    dirty: bool,
+    last_frame: Instant,
+    next_tick: Instant,
+}
+
+/// What woke the loop.
+enum Wake {
+    Input(Option<io::Result<Event>>),
+    Picture(bool),
+    Log,
+    Answer(u64, CommandOutcome),
+    Signal(SignalKind),
+    Time,
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    stop: Signal,
+    go_on: Signal,
+}
+
+/// The number of SIGTSTP and of SIGCONT differ between systems; these are those of the platform.
+fn stop_kind() -> SignalKind {
+    SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw())
+}
+
+fn go_on_kind() -> SignalKind {
+    SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())
+}
+
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            stop: signal(stop_kind())?,
+            go_on: signal(go_on_kind())?,
+        })
+    }
+
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+            _ = self.stop.recv() => stop_kind(),
+            _ = self.go_on.recv() => go_on_kind(),
+        }
+    }
+}
+
+impl Shell {
+    fn new(handle: EngineHandle, options: &TuiOptions, feed: Option<LogFeed>) -> io::Result<Shell> {
+        let mono = options.no_color;
+        // crossterm itself would answer NO_COLOR with parameterless resets, which undo bold and reversed; the mono theme
+        // says all there is to say about colour.
+        crossterm::style::force_color_output(true);
+        let signals = Signals::new()?;
+        let taking = Taking { mouse: options.mouse, title: options.title.clone() };
+        let guard = Guard::enter(&taking)?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let size = terminal.size()?;
+        let mut pictures = handle.watch();
+        let snapshot = pictures.borrow_and_update().clone();
+        let ui = UiState {
+            read_only: options.read_only,
+            leave_when_done: options.leave_when_done,
+            size: (size.width, size.height),
+            mouse: options.mouse,
+            log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
+            ..UiState::default()
+        };
+        let now = Instant::now();
+        Ok(Shell {
+            handle,
+            pictures,
+            snapshot,
+            ui,
+            keymap: Keymap::default(),
+            theme: Theme::of(if mono { ThemeName::Mono } else { options.theme }),
+            ascii: options.ascii,
+            records: Records::default(),
+            feed,
+            answers: FuturesUnordered::new(),
+            signals,
+            keys: Some(EventStream::new()),
+            terminal,
+            taking,
+            guard: Some(guard),
+            started: now,
+            drawn: None,
+            dirty: true,
+            last_frame: now.checked_sub(FRAME).unwrap_or(now),
+            next_tick: now + TICK,
+        })
+    }
+
+    fn now(&self) -> Mono {
+        Mono::from_span(self.started.elapsed())
+    }
+
+    async fn run(mut self) -> io::Result<TuiExit> {
+        loop {
+            if self.guard.is_some() && !guard::is_taken() {
+                return Ok(TuiExit::Broken);
+            }
+            if self.dirty && self.last_frame.elapsed() >= FRAME {
+                self.draw();
+            }
+            let wake = self.wait().await;
+            if let Some(exit) = self.take(wake) {
+                return Ok(exit);
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Wake {
+        // A frame that is due wakes before the next tick; nothing else wakes an idle screen but the second's tick while
+        // something is counted down.
+        let deadline = if self.dirty { self.last_frame + FRAME } else { self.next_tick };
+        let ticking = self.dirty || self.is_ticking();
+        let engine_gone = self.ui.engine_gone;
+        tokio::select! {
+            biased;
+            event = next_event(&mut self.keys) => Wake::Input(event),
+            signal = self.signals.next() => Wake::Signal(signal),
+            Some((ticket, outcome)) = self.answers.next() => Wake::Answer(ticket, outcome),
+            () = tokio::time::sleep_until(deadline), if ticking => Wake::Time,
+            changed = self.pictures.changed(), if !engine_gone => Wake::Picture(changed.is_ok()),
+            () = news(self.feed.as_ref()) => Wake::Log,
+        }
+    }
+
+    /// Whether something on the screen depends on the time alone.
+    fn is_ticking(&self) -> bool {
+        let over = self.ui.is_over(&self.snapshot);
+        !over || self.ui.toast.is_some() || !self.ui.asked.is_empty() || self.ui.leave_when_done
+    }
+
+    fn take(&mut self, wake: Wake) -> Option<TuiExit> {
+        let msg = match wake {
+            Wake::Input(Some(Ok(event))) => self.input(event),
+            // No more keys: the terminal has gone.
+            Wake::Input(_) => {
+                self.terminal_is_gone();
+                Some(Msg::Signal(TuiExit::HungUp))
+            }
+            Wake::Picture(true) => {
+                self.snapshot = self.pictures.borrow_and_update().clone();
+                Some(Msg::Picture)
+            }
+            Wake::Picture(false) => Some(Msg::EngineGone),
+            Wake::Log => {
+                self.dirty = true;
+                None
+            }
+            Wake::Answer(ticket, outcome) => Some(Msg::Answered { ticket, outcome }),
+            Wake::Signal(kind) => self.signal(kind),
+            Wake::Time => {
+                if Instant::now() < self.next_tick {
+                    return None;
+                }
+                self.next_tick = Instant::now() + TICK;
+                Some(Msg::Tick)
+            }
+        };
+        self.apply(msg?)
+    }
+
+    fn apply(&mut self, msg: Msg) -> Option<TuiExit> {
+        self.dirty = true;
+        let now = self.now();
+        for reaction in update(&mut self.ui, msg, &self.snapshot, now) {
+            if let Some(exit) = self.react(reaction) {
+                return Some(exit);
+            }
+        }
+        None
+    }
+
+    fn react(&mut self, reaction: Reaction) -> Option<TuiExit> {
+        match reaction {
+            Reaction::Send { ticket, command } => self.send(ticket, command),
+            Reaction::Exit(exit) => {
+                self.last_picture();
+                return Some(exit);
+            }
+            Reaction::Suspend => self.suspend(),
+            Reaction::Redraw => self.forget_drawn(),
+            Reaction::Mouse(on) => {
+                self.taking.mouse = on;
+                if self.guard.is_some() && guard::mouse(on).is_err() {
+                    self.terminal_is_gone();
+                }
+            }
+            Reaction::Log(to) => self.records.scroll(to),
+        }
+        None
+    }
+
+    /// Draws the final state, so that it is what a terminal without an alternate screen keeps.
+    fn last_picture(&mut self) {
+        if guard::is_taken() {
+            self.draw();
+        }
+    }
+
+    fn send(&mut self, ticket: u64, command: Command) {
+        let answer: BoxFuture<'static, (u64, CommandOutcome)> = match self.handle.send(command) {
+            Ok(outcome) => Box::pin(async move {
+                let ended = CommandOutcome::Refused("the run ended first".to_owned());
+                (ticket, outcome.await.unwrap_or(ended))
+            }),
+            Err(refused) => Box::pin(std::future::ready((ticket, refused))),
+        };
+        self.answers.push(answer);
+    }
+
+    fn input(&mut self, event: Event) -> Option<Msg> {
+        match event {
+            Event::Key(key) => self.key(&key),
+            Event::Mouse(mouse) => mouse_msg(&mouse),
+            Event::Resize(columns, rows) => {
+                self.forget_drawn();
+                Some(Msg::Resize(columns, rows))
+            }
+            // Pasted text must not act as keys.
+            Event::Paste(_) | Event::FocusGained | Event::FocusLost => None,
+        }
+    }
+
+    fn key(&mut self, event: &KeyEvent) -> Option<Msg> {
+        let key = Key::of_event(event)?;
+        let context = self.ui.context();
+        if let Some(action) = self.keymap.action(context, key) {
+            return Some(Msg::Act(action));
+        }
+        if context == Context::HelpSearch {
+            return if key.erases() { Some(Msg::Erase) } else { key.text().map(Msg::Type) };
+        }
+        None
+    }
+
+    fn signal(&mut self, kind: SignalKind) -> Option<Msg> {
+        if kind == stop_kind() {
+            self.suspend();
+            return None;
+        }
+        if kind == go_on_kind() {
+            // Somebody stopped us without asking: take the terminal again.
+            if self.guard.is_some() {
+                self.retake();
+            }
+            return None;
+        }
+        Some(Msg::Signal(if kind == SignalKind::terminate() {
+            TuiExit::Terminated
+        } else if kind == SignalKind::hangup() {
+            self.terminal_is_gone();
+            TuiExit::HungUp
+        } else {
+            TuiExit::Interrupted
+        }))
+    }
+
+    /// Gives the terminal back, stops until the shell continues us, and takes it again.
+    fn suspend(&mut self) {
+        if self.guard.take().is_none() {
+            return;
+        }
+        if let Err(error) = guard::stop_self() {
+            tracing::warn!("failed to suspend: {error}");
+        }
+        self.retake();
+    }
+
+    fn retake(&mut self) {
+        guard::restore();
+        // What was there is forgotten without being dropped twice: `restore` is idempotent.
+        self.guard = None;
+        match Guard::enter(&self.taking) {
+            Ok(guard) => self.guard = Some(guard),
+            Err(error) => {
+                tracing::warn!("failed to take the terminal again: {error}");
+                self.terminal_is_gone();
+                return;
+            }
+        }
+        if let Ok(size) = self.terminal.size() {
+            self.ui.size = (size.width, size.height);
+        }
+        self.forget_drawn();
+    }
+
+    /// Nothing can be shown or read any more; what runs goes on until it has stopped.
+    fn terminal_is_gone(&mut self) {
+        self.keys = None;
+        self.guard = None;
+    }
+
+    fn forget_drawn(&mut self) {
+        self.drawn = None;
+        self.dirty = true;
+    }
+
+    /// Draws what has changed; a frame equal to the last one costs no byte.
+    fn draw(&mut self) {
+        self.dirty = false;
+        self.last_frame = Instant::now();
+        if self.guard.is_none() {
+            return;
+        }
+        let Ok(size) = self.terminal.size() else { return self.terminal_is_gone() };
+        self.ui.size = (size.width, size.height);
+        let mut frame = Buffer::empty(Rect::new(0, 0, size.width, size.height));
+        let scene = Scene {
+            ui: &self.ui,
+            snapshot: &self.snapshot,
+            theme: &self.theme,
+            keymap: &self.keymap,
+            log: &self.records,
+            ascii: self.ascii,
+            now: self.now(),
+        };
+        render(&mut frame, &scene);
+        if self.drawn.as_ref() == Some(&frame) {
+            return;
+        }
+        let anew = self.drawn.is_none();
+        let terminal = &mut self.terminal;
+        let shown = guard::synchronized(|| {
+            if anew {
+                terminal.clear()?;
+            }
+            terminal.draw(|target| copy(&frame, target.buffer_mut())).map(|_| ())
+        });
+        if shown.is_err() {
+            return self.terminal_is_gone();
+        }
+        self.drawn = Some(frame);
+    }
+}
+
+/// Copies what both have; the terminal may have changed its size in between.
+fn copy(from: &Buffer, to: &mut Buffer) {
+    for position in from.area.intersection(to.area).positions() {
+        if let (Some(source), Some(target)) = (from.cell(position), to.cell_mut(position)) {
+            *target = source.clone();
+        }
+    }
+}
+
+/// The next key; never, when there are none.
+async fn next_event(keys: &mut Option<EventStream>) -> Option<io::Result<Event>> {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn news(feed: Option<&LogFeed>) {
+    match feed {
+        Some(feed) => feed.news().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn mouse_msg(mouse: &MouseEvent) -> Option<Msg> {
+    let (column, row) = (mouse.column, mouse.row);
+    match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => Some(Msg::Click(column, row)),
+        MouseEventKind::ScrollDown => Some(Msg::Wheel { column, row, down: true }),
+        MouseEventKind::ScrollUp => Some(Msg::Wheel { column, row, down: false }),
+        _ => None,
+    }
+}

@@ -1,0 +1,130 @@
+//! Lines across the screen: what stands in the way, what it means, and which key helps. The worst comes first.
+
+use crate::model::snapshot::Condition;
+use crate::model::{Mono, RunStatus, Snapshot};
+use crate::report::format;
+use crate::report::text::harmless;
+use crate::tui::TuiExit;
+use crate::tui::state::{UiState, shown_run};
+
+use super::words::Weight;
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Banner {
+    /// How it looks.
+    pub weight: Weight,
+    /// What it says.
+    pub text: String,
+}
+
+/// A picture older than this, while a run goes on, is said to be old.
+const STALE_MS: u64 = 5_000;
+
+fn banner(weight: Weight, text: String) -> Banner {
+    Banner { weight, text }
+}
+
+/// How many lines there are, whatever the time: staleness is told in the header, so that the layout does not depend on
+/// the clock.
+pub fn wanted(ui: &UiState, snapshot: &Snapshot) -> usize {
+    banners(ui, snapshot).len()
+}
+
+/// The lines, worst first.
+pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
+    let mut lines = Vec::new();
+    if let Some(trouble) = &snapshot.store.trouble {
+        let waiting = format::count(snapshot.store.unsynced);
+        lines.push(banner(
+            Weight::Needy,
+            format!("DISK: {} · {waiting} answers wait in memory, nothing new is sent", harmless(trouble)),
+        ));
+    }
+    lines.extend(leaving(ui, snapshot));
+    lines.extend(run(ui, snapshot));
+    lines.extend(parked(ui, snapshot));
+    lines
+}
+
+fn leaving(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
+    if ui.is_over(snapshot) {
+        return None;
+    }
+    let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
+    let text = match ui.leaving? {
+        TuiExit::Drained => {
+            format!("DRAINING: {} in flight finish, then this screen closes · q to stop now", format::count(in_flight))
+        }
+        _ => "STOPPING: saving what is known · Ctrl-C again leaves at once".to_owned(),
+    };
+    Some(banner(Weight::Waiting, text))
+}
+
+fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
+    let run = shown_run(snapshot)?;
+    let reason = run.reason.as_deref().map(harmless);
+    let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let left = format::count(run.counts.open());
+    let counts = &run.counts;
+    match run.status {
+        RunStatus::Finished if counts.refused + counts.invalid == 0 => {
+            Some(banner(Weight::Well, "FINISHED: every request succeeded — press q".to_owned()))
+        }
+        RunStatus::Finished => Some(banner(
+            Weight::Well,
+            format!(
+                "FINISHED: {} refused, {} invalid, all others succeeded — press q",
+                format::count(counts.refused),
+                format::count(counts.invalid)
+            ),
+        )),
+        RunStatus::Incomplete => {
+            Some(banner(Weight::Waiting, format!("INCOMPLETE{because} · {left} requests left, resumable — press q")))
+        }
+        _ if ui.engine_gone => Some(banner(
+            Weight::Needy,
+            "THE ENGINE HAS ENDED: what was saved is safe, the run can be resumed — press q".to_owned(),
+        )),
+        RunStatus::Holding => Some(banner(Weight::Needy, format!("HOLDING{because}"))),
+        RunStatus::Paused => Some(banner(Weight::Waiting, format!("PAUSED{because} — space to go on"))),
+        RunStatus::Draining if ui.leaving.is_none() => Some(banner(Weight::Waiting, format!("DRAINING{because}"))),
+        RunStatus::Planned | RunStatus::Running | RunStatus::Draining => None,
+    }
+}
+
+/// Orgs that wait for the operator, by name; one line for all of them.
+fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
+    if ui.is_over(snapshot) {
+        return None;
+    }
+    let waiting: Vec<_> = snapshot
+        .orgs
+        .iter()
+        .filter_map(|org| match org.condition {
+            Condition::Parked { why, for_ms: None } => Some((org, why)),
+            _ => None,
+        })
+        .collect();
+    let text = match waiting.as_slice() {
+        [] => return None,
+        [(org, why)] => format!(
+            "{} IS PARKED: {} — see to {}, select it, press r",
+            harmless(&org.label),
+            why.as_str(),
+            harmless(&org.key_env)
+        ),
+        many => {
+            let names: Vec<String> =
+                many.iter().map(|(org, why)| format!("{} ({})", harmless(&org.label), why.as_str())).collect();
+            format!("{} ORGS ARE PARKED: {} — select one, press r", many.len(), names.join(", "))
+        }
+    };
+    Some(banner(Weight::Needy, text))
+}
+
+/// The age of the picture, when it is old although a run goes on.
+pub fn stale(ui: &UiState, snapshot: &Snapshot, now: Mono) -> Option<String> {
+    let age = ui.age_ms(now);
+    (age >= STALE_MS && !ui.is_over(snapshot)).then(|| format!("no news for {}", format::span(age)))
+}

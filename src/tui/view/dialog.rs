@@ -1,0 +1,115 @@
+//! Questions: they name the object, the numbers and what follows. The button that changes nothing has the focus first.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::model::Snapshot;
+use crate::report::format;
+use crate::report::text::{self, harmless};
+use crate::tui::state::{CapAsk, Choice, Overlay};
+
+use super::{Scene, clear, frame, put, styled};
+
+/// Columns of a dialog, where there is room.
+const COLUMNS: u16 = 64;
+
+/// What a dialog says.
+fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) {
+    match overlay {
+        Overlay::Quit { .. } => (" leave? ", quit_words(snapshot)),
+        Overlay::Cap { ask, .. } => (" above the polite cap? ", cap_words(ask)),
+        Overlay::Help { .. } => ("", Vec::new()),
+    }
+}
+
+fn quit_words(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = Vec::new();
+    for run in snapshot.runs.iter().filter(|run| !run.status.is_over()) {
+        lines.push(format!(
+            "{} is {}: {} in flight, {} requests left.",
+            harmless(&run.input),
+            run.status,
+            format::count(run.counts.in_flight),
+            format::count(run.counts.open()),
+        ));
+    }
+    let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
+    lines.extend([
+        String::new(),
+        format!("d  drain     the {} in flight finish, nothing new is sent", format::count(in_flight)),
+        format!("s  stop now  the {} in flight are abandoned: they may be", format::count(in_flight)),
+        "             charged, and are sent again by a resume".to_owned(),
+        "Esc stay     nothing changes".to_owned(),
+        String::new(),
+        "Either way the run can be resumed where it is.".to_owned(),
+    ]);
+    lines
+}
+
+fn cap_words(ask: &CapAsk) -> Vec<String> {
+    vec![
+        format!("{}, {}: cap {} → {}.", harmless(&ask.label), ask.family, ask.seen, ask.wanted),
+        String::new(),
+        format!("The polite cap is {}: more than that may push colleagues who", ask.polite),
+        "share this organisation's limits into 429s.".to_owned(),
+        String::new(),
+        format!("y  raise to {}    Esc  keep {}", ask.wanted, ask.seen),
+    ]
+}
+
+/// The place of a dialog, and of its buttons.
+pub fn places(overlay: &Overlay, snapshot: &Snapshot, frame: Rect) -> (Rect, Vec<(Choice, Rect)>) {
+    let width = COLUMNS.min(frame.width);
+    let (_, lines) = words(overlay, snapshot);
+    let inner = usize::from(width.saturating_sub(4)).max(1);
+    let wrapped = lines.iter().map(|line| text::wrap(line, inner).len()).sum::<usize>();
+    let height = u16::try_from(wrapped + 4).unwrap_or(u16::MAX).min(frame.height);
+    let area = Rect { x: frame.x + (frame.width - width) / 2, y: frame.y + (frame.height - height) / 2, width, height }
+        .intersection(frame);
+    let row = area.y + area.height.saturating_sub(2);
+    let mut x = area.x.saturating_add(2);
+    let mut buttons = Vec::new();
+    for choice in overlay.choices() {
+        let width = u16::try_from(choice.label.len() + 4).unwrap_or(0);
+        buttons.push((*choice, Rect { x, y: row, width, height: 1 }.intersection(area)));
+        x = x.saturating_add(width + 2);
+    }
+    (area, buttons)
+}
+
+/// Draws it.
+///
+/// ```text
+/// ┏ leave? ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+/// ┃ judge-input.jsonl is running: 296 in flight, 7,655 left.     ┃
+/// ┃                                                              ┃
+/// ┃ d  drain     the 296 in flight finish, nothing new is sent   ┃
+/// ┃ s  stop now  the 296 in flight are abandoned: they may be    ┃
+/// ┃              charged, and are sent again by a resume         ┃
+/// ┃ Esc stay     nothing changes                                 ┃
+/// ┃                                                              ┃
+/// ┃ [ Stay ]  [ Drain ]  [ Stop now ]                            ┃
+/// ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+/// ```
+pub fn render(buf: &mut Buffer, scene: &Scene<'_>, overlay: &Overlay, frame_area: Rect) {
+    let theme = scene.theme;
+    let (area, buttons) = places(overlay, scene.snapshot, frame_area);
+    clear(buf, area);
+    let (title, lines) = words(overlay, scene.snapshot);
+    let inner = frame(buf, area, Span::styled(title, theme.selected), true, theme.selected);
+    let body = Rect {
+        x: inner.x + inner.width.min(1),
+        width: inner.width.saturating_sub(2),
+        height: inner.height.saturating_sub(1),
+        ..inner
+    };
+    let wrapped = lines.iter().flat_map(|line| text::wrap(line, usize::from(body.width).max(1)));
+    for (row, line) in (0..body.height).zip(wrapped) {
+        put(buf, body, row, [styled(line, theme.text)]);
+    }
+    for (at, (choice, place)) in buttons.into_iter().enumerate() {
+        let style = if at == overlay.focus() { theme.focus } else { theme.text };
+        put(buf, place, 0, [styled(format!("[ {} ]", choice.label), style)]);
+    }
+}

@@ -1,0 +1,77 @@
+//! The message line, and the keys that work now: most important first, never more than fit.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use crate::model::snapshot::Condition;
+use crate::model::{RunStatus, Snapshot};
+use crate::report::text::{self, harmless};
+use crate::tui::action::{Action, in_context};
+use crate::tui::keymap::Keymap;
+use crate::tui::state::{Tone, UiState, shown_run};
+use crate::tui::valid::valid;
+
+use super::layout::Layout;
+use super::{Scene, put, put_right, styled};
+
+/// Draws both. Where the message has no line of its own, it takes the place of the keys.
+pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
+    let theme = scene.theme;
+    let own_line = layout.status.height > 0;
+    if let Some(toast) = &scene.ui.toast {
+        let style = match toast.tone {
+            Tone::Asked => theme.info,
+            Tone::Good => theme.good,
+            Tone::Bad => theme.bad,
+        };
+        let (mark, area) = match toast.tone {
+            Tone::Bad => ("! ", if own_line { layout.status } else { layout.footer }),
+            _ => ("", if own_line { layout.status } else { layout.footer }),
+        };
+        let line = text::cut(&format!(" {mark}{}", harmless(&toast.text)), usize::from(area.width)).into_owned();
+        put(buf, area, 0, [styled(line, style)]);
+        if !own_line {
+            return;
+        }
+    }
+    let mut spans = Vec::new();
+    for (key, word) in hints(scene.ui, scene.snapshot, scene.keymap, usize::from(layout.footer.width)) {
+        spans.extend([Span::raw(" "), styled(key, theme.key), styled(format!(" {word} "), theme.dim)]);
+    }
+    put(buf, layout.footer, 0, spans);
+    if scene.ui.read_only {
+        put_right(buf, layout.footer, 0, [styled(" read-only ", theme.banner_warn)]);
+    }
+}
+
+/// The hints that fit `columns`: key and word.
+pub fn hints(ui: &UiState, snapshot: &Snapshot, keymap: &Keymap, columns: usize) -> Vec<(String, String)> {
+    let mut room = columns.saturating_sub(if ui.read_only { 11 } else { 0 });
+    let mut out = Vec::new();
+    let mut entries: Vec<_> = in_context(ui.context()).filter(|info| info.bar.is_some()).collect();
+    // What heals the selected org comes before what is always there.
+    let resting = ui
+        .selected_org(snapshot)
+        .is_some_and(|org| matches!(org.condition, Condition::Parked { .. } | Condition::Paused));
+    entries.sort_by_key(|info| match info.action {
+        Action::Help | Action::Quit => 0,
+        Action::ReviveOrg if resting => 1,
+        _ => 2,
+    });
+    for info in entries {
+        let Some(word) = info.bar else { continue };
+        if valid(info.action, ui, snapshot).is_err() {
+            continue;
+        }
+        let paused = shown_run(snapshot).is_some_and(|run| run.status == RunStatus::Paused);
+        let word = if info.action == Action::PauseRun && paused { "go on" } else { word };
+        let key = keymap.hint(info.action);
+        let width = text::width(&key) + text::width(word) + 3;
+        if key.is_empty() || width > room {
+            continue;
+        }
+        room -= width;
+        out.push((key, word.to_owned()));
+    }
+    out
+}

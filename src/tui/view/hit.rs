@@ -1,0 +1,43 @@
+//! What lies under the pointer.
+
+use ratatui::layout::{Position, Rect};
+
+use crate::model::Snapshot;
+use crate::tui::action::Action;
+use crate::tui::state::{Overlay, UiState};
+
+use super::layout::{Density, place};
+use super::{banner, dialog, help};
+
+/// Something that reacts to the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// An org, by its position in the picture.
+    Org(usize),
+    /// The log.
+    Log,
+    /// The help.
+    Help,
+    /// A button.
+    Choice(Action),
+}
+
+/// What lies at a place. Under an overlay nothing can be reached.
+pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Target> {
+    let frame = Rect { x: 0, y: 0, width: ui.size.0, height: ui.size.1 };
+    let here = Position { x: column, y: row };
+    let layout = place(frame, ui, snapshot, banner::wanted(ui, snapshot));
+    if layout.density == Density::TooSmall {
+        return None;
+    }
+    match &ui.overlay {
+        Some(Overlay::Help { .. }) => help::area(frame).contains(here).then_some(Target::Help),
+        Some(overlay) => dialog::places(overlay, snapshot, frame)
+            .1
+            .iter()
+            .find(|(_, place)| place.contains(here))
+            .map(|(choice, _)| Target::Choice(choice.action)),
+        None if layout.log.contains(here) => Some(Target::Log),
+        None => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
+    }
+}

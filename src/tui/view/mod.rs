@@ -1,0 +1,241 @@
+//! Drawing: pure functions from the state of the screens and a picture to cells.
+//!
+//! Nothing here reads a clock or a global. Text from elsewhere passes [`crate::report::text::harmless`] before it
+//! becomes a cell, and every line is cut at its rectangle.
+
+pub mod banner;
+pub mod bars;
+pub mod dialog;
+pub mod footer;
+pub mod header;
+pub mod help;
+pub mod hit;
+pub mod layout;
+pub mod panes;
+pub mod rows;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::model::{Mono, Snapshot};
+use crate::report::text;
+use crate::tui::keymap::Keymap;
+use crate::tui::log::LogPane;
+use crate::tui::state::{Overlay, UiState};
+use crate::tui::theme::Theme;
+
+use layout::{Density, Layout, OrgShape};
+use words::Weight;
+
+/// What a frame is drawn from, besides the picture.
+#[derive(Clone, Copy)]
+pub struct Scene<'s> {
+    /// The state of the screens.
+    pub ui: &'s UiState,
+    /// The picture.
+    pub snapshot: &'s Snapshot,
+    /// How things look.
+    pub theme: &'s Theme,
+    /// The keys that hints name.
+    pub keymap: &'s Keymap,
+    /// What the log pane shows.
+    pub log: &'s dyn LogPane,
+    /// ASCII only.
+    pub ascii: bool,
+    /// For countdowns and ages.
+    pub now: Mono,
+}
+
+/// Draws the live screen and what lies over it.
+///
+/// ```text
+///  judge-input.jsonl  ● running                                    sync · claude-haiku-5-5
+///  ▓▓▓██████████████████████████████████████████▚×↻▒▒················  61.7 %  12,345 / 20,000     header
+///  ▓ cached 1,000   █ succeeded 11,300   ▒ in flight 296   · unsent 7,333
+///  98.2/s   eta 1m18s   elapsed 2m05s   $18.53
+///  batch IS PARKED: auth — see to ANTHROPIC_BATCH_KEY, select it, press r                          banners
+/// ┏ high-prio ━━━━━━━━━━━━━━━━━━━┓┌ batch ───────────────────────┐┌ low-prio ───────────────────┐
+/// ┃● steady                      ┃│■ parked: auth — press r …    ││▼ easing: colleague active …  │  orgs
+/// ┃in flight  98 / 100  ████████·┃│in flight   0 /  50  ▒▒▒▒▒····││in flight  43 /  44  ████·····│
+/// ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛└──────────────────────────────┘└──────────────────────────────┘
+/// ── log ─────────────────────────────────────────────────────────────────────────────────────────
+///  10:00:03 WARN  batch: 25 answers 429, window 100 → 50, closed for 42s                          log
+///  done: batch is revived, a probe goes first                                                     status
+///  ? help  q quit  space pause  ↓ next org  r revive org  o pause org  + cap up  - cap down       footer
+/// ```
+pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
+    let area = buf.area;
+    let banners = banner::banners(scene.ui, scene.snapshot);
+    let layout = layout::place(area, scene.ui, scene.snapshot, banners.len());
+    if layout.density == Density::TooSmall {
+        too_small(buf, scene, layout.header);
+    } else {
+        header::render(buf, scene, &layout);
+        for (row, banner) in (0..layout.banners.height).zip(&banners) {
+            let style = match banner.weight {
+                Weight::Needy => scene.theme.banner_bad,
+                Weight::Well | Weight::Quiet => scene.theme.banner_good,
+                Weight::Moving | Weight::Waiting => scene.theme.banner_warn,
+            };
+            let line = text::fit(&format!(" {}", banner.text), usize::from(layout.banners.width));
+            put(buf, layout.banners, row, [Span::styled(line, style)]);
+        }
+        orgs(buf, scene, &layout);
+        log(buf, scene, layout.log);
+        footer::render(buf, scene, &layout);
+        match &scene.ui.overlay {
+            Some(Overlay::Help { .. }) => help::render(buf, scene, area),
+            Some(overlay) => dialog::render(buf, scene, overlay, area),
+            None => {}
+        }
+    }
+    if scene.ascii {
+        to_ascii(buf);
+    }
+}
+
+/// One line: the size needed, and the keys that work.
+fn too_small(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
+    let (columns, rows) = layout::SMALLEST;
+    let text = match scene.ui.overlay {
+        Some(Overlay::Quit { .. }) => "d drain  s stop now  Esc stay".to_owned(),
+        _ if area.width < 24 => format!("needs {columns}×{rows}  q quit"),
+        _ => format!("needs {columns}×{rows}, has {}×{}  q quit  ? help", buf.area.width, buf.area.height),
+    };
+    put(buf, area, 0, [Span::styled(text, scene.theme.strong)]);
+}
+
+fn orgs(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
+    if scene.snapshot.orgs.is_empty() && layout.orgs.height > 0 {
+        let text = " no org: set ANTHROPIC_API_KEY, or name orgs in the config file (fandeck config)";
+        put(buf, layout.orgs, 0, [Span::styled(text, scene.theme.warn)]);
+        return;
+    }
+    match layout.shape {
+        OrgShape::Panes { .. } => {
+            for cell in &layout.cells {
+                panes::render(buf, scene, cell);
+            }
+        }
+        OrgShape::Rows { lines } => rows::render(buf, scene, layout, lines),
+    }
+}
+
+/// The log: a rule with its title, then the newest records.
+fn log(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
+    if area.height < 2 {
+        return;
+    }
+    let mut title = " log ".to_owned();
+    if scene.ui.log_scrolled {
+        title
+            .push_str(&format!("· scrolled up, {} follows ", scene.keymap.hint(crate::tui::action::Action::LogFollow)));
+    }
+    let mut rule = "──".to_owned();
+    rule.push_str(&title);
+    let used = text::width(&rule);
+    rule.push_str(&"─".repeat(usize::from(area.width).saturating_sub(used)));
+    put(buf, area, 0, [Span::styled(rule, scene.theme.frame)]);
+    let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    scene.log.render(body.intersection(buf.area), buf, scene.theme);
+}
+
+/// Writes spans into row `row` of `area`, cut at its right edge; nothing when the row is not in it.
+pub(super) fn put<'a>(buf: &mut Buffer, area: Rect, row: u16, spans: impl IntoIterator<Item = Span<'a>>) {
+    let area = area.intersection(buf.area);
+    if row >= area.height || area.width == 0 {
+        return;
+    }
+    let line = Line::from_iter(spans);
+    buf.set_line(area.x, area.y + row, &line, area.width);
+}
+
+/// Writes spans so that they end at the right edge of `area`.
+pub(super) fn put_right<'a>(buf: &mut Buffer, area: Rect, row: u16, spans: impl IntoIterator<Item = Span<'a>>) {
+    let line = Line::from_iter(spans);
+    let width = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width);
+    let right = Rect { x: area.x + (area.width - width), width, ..area };
+    put(buf, right, row, line.spans);
+}
+
+/// A span with its own copy of the text.
+pub(super) fn styled(text: impl Into<String>, style: Style) -> Span<'static> {
+    Span::styled(text.into(), style)
+}
+
+/// Draws a frame of one of the two kinds around `area` and returns what is inside: heavy for what is selected, so that
+/// it is seen without colour.
+pub(super) fn frame(buf: &mut Buffer, area: Rect, title: Span<'_>, heavy: bool, style: Style) -> Rect {
+    let area = area.intersection(buf.area);
+    if area.width < 2 || area.height < 2 {
+        return Rect::default();
+    }
+    let [top_left, top_right, bottom_left, bottom_right, across, down] =
+        if heavy { ["┏", "┓", "┗", "┛", "━", "┃"] } else { ["┌", "┐", "└", "┘", "─", "│"] };
+    let inner = usize::from(area.width - 2);
+    let edge = |left: &str, right: &str| Span::styled(format!("{left}{}{right}", across.repeat(inner)), style);
+    put(buf, area, 0, [edge(top_left, top_right)]);
+    put(buf, area, area.height - 1, [edge(bottom_left, bottom_right)]);
+    for row in 1..area.height - 1 {
+        put(buf, area, row, [Span::styled(down, style)]);
+        put_right(buf, area, row, [Span::styled(down, style)]);
+    }
+    let title_area = Rect { x: area.x + 1, width: area.width - 2, height: 1, ..area };
+    put(buf, title_area, 0, [title]);
+    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+}
+
+/// Blanks a rectangle.
+pub(super) fn clear(buf: &mut Buffer, area: Rect) {
+    let area = area.intersection(buf.area);
+    for position in area.positions() {
+        if let Some(cell) = buf.cell_mut(position) {
+            cell.reset();
+        }
+    }
+}
+
+/// Replaces whatever is not ASCII, cell by cell, so that columns stay where they are.
+fn to_ascii(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        let shown = cell.symbol();
+        if shown.is_ascii() {
+            continue;
+        }
+        let plain = match shown {
+            "─" | "━" | "–" | "—" => "-",
+            "│" | "┃" => "|",
+            "┌" | "┐" | "└" | "┘" | "┏" | "┓" | "┗" | "┛" => "+",
+            "█" | "▇" | "▉" | "▊" => "#",
+            "▓" => "=",
+            "▚" => "%",
+            "▒" => ":",
+            "·" => ".",
+            "×" => "x",
+            "↻" => "~",
+            "▁" | "▏" => "_",
+            "▂" | "▃" | "▎" | "▍" => "-",
+            "▄" | "▅" | "▌" | "▋" => "=",
+            "▆" => "*",
+            "●" | "✓" => "*",
+            "○" => "o",
+            "▲" | "↑" => "^",
+            "▼" | "↓" => "v",
+            "◆" => "!",
+            "■" => "X",
+            "›" | "→" => ">",
+            "←" => "<",
+            "…" => "~",
+            wide if text::width(wide) == 2 => "??",
+            _ => "?",
+        };
+        // A wide character owns two cells; the second is blank and keeps being so.
+        cell.set_symbol(if plain == "??" { "?" } else { plain });
+    }
+}

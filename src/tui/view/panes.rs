@@ -1,0 +1,207 @@
+//! An org in a pane of its own, where there is room.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::model::snapshot::{OrgView, WindowView};
+use crate::report::format;
+use crate::report::text::{self, harmless};
+
+use super::layout::OrgCell;
+use super::words::{self, headroom_style};
+use super::{Scene, bars, frame, put, put_right, styled};
+
+/// Columns of the names on the left.
+const NAME: usize = 10;
+
+/// Draws it.
+///
+/// ```text
+/// ┏ high-prio ━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+/// ┃● steady                              ┃
+/// ┃in flight   98 / 100 ████████████████▒┃   in flight, window, ceiling
+/// ┃           cap 100                    ┃
+/// ┃headroom    62 % ██████████······ outp┃   the tightest limiter, then the others
+/// ┃           77 % input-tok · 91 % reque┃
+/// ┃429         0 steady · 0 ramp         ┃
+/// ┃errors      0 529 · 0 5xx · 0 network ┃
+/// ┃latency    1.5s p50 · 3.0s p95        ┃
+/// ┃33.4/s     ▃▄▅▆▇▇▇▆▇▇▃▄▅▆▇▇▇▆▇▇ $6.17┃
+/// ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+/// ```
+pub fn render(buf: &mut Buffer, scene: &Scene<'_>, cell: &OrgCell) {
+    let Some(org) = scene.snapshot.orgs.get(cell.ix) else { return };
+    let theme = scene.theme;
+    let selected = scene.ui.selected_ix(scene.snapshot) == cell.ix;
+    let word = words::condition(org, scene.ui.age_ms(scene.now));
+    let edge = match (selected, word.weight) {
+        (true, _) => theme.selected,
+        (false, words::Weight::Needy) => theme.bad,
+        (false, words::Weight::Waiting) => theme.warn,
+        (false, _) => theme.frame,
+    };
+    let room = usize::from(cell.area.width).saturating_sub(6);
+    let label = format!(" {} ", text::cut(&harmless(&org.label), room));
+    let title = if selected { theme.selected } else { theme.strong };
+    let inner = frame(buf, cell.area, Span::styled(label, title), selected, edge);
+    let mut rows = Rows { buf, area: pad(inner), at: 0 };
+    rows.line([styled(format!("{} {}", word.glyph, word.long), word.style(theme))]);
+    windows(&mut rows, scene, org, selected);
+    headroom(&mut rows, scene, org);
+    counters(&mut rows, scene, org);
+    rate(&mut rows, scene, org);
+}
+
+/// One blank column on each side.
+fn pad(area: Rect) -> Rect {
+    Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(2), ..area }
+}
+
+/// Lines from the top down.
+struct Rows<'b> {
+    buf: &'b mut Buffer,
+    area: Rect,
+    at: u16,
+}
+
+impl Rows<'_> {
+    fn width(&self) -> usize {
+        usize::from(self.area.width)
+    }
+
+    fn left(&self) -> u16 {
+        self.area.height.saturating_sub(self.at)
+    }
+
+    fn line<'a>(&mut self, spans: impl IntoIterator<Item = Span<'a>>) {
+        put(self.buf, self.area, self.at, spans);
+        self.at += 1;
+    }
+}
+
+/// A gauge a family, and the caps. With several families, the one that the cap keys mean is marked.
+fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool) {
+    let theme = scene.theme;
+    let several = org.windows.len() > 1;
+    // Two families at the most have a line; the pane has no more room.
+    let first = if several && selected { scene.ui.family % org.windows.len() } else { 0 };
+    let shown: Vec<&WindowView> =
+        org.windows.iter().skip(first.min(org.windows.len().saturating_sub(2))).take(2).collect();
+    for window in shown {
+        let meant = selected && several && scene.ui.selected_window(scene.snapshot).is_some_and(|(_, w)| w == window);
+        let name = match (several, meant) {
+            (true, true) => format!("›{}", window.family),
+            (true, false) => window.family.to_string(),
+            (false, _) => "in flight".to_owned(),
+        };
+        let figures = format!(
+            "{:>4} / {:<4} ",
+            format::short_count(u64::from(window.in_flight)),
+            format::short_count(u64::from(window.window))
+        );
+        let cap = cap(scene, org, window);
+        let used = NAME + text::width(&figures) + text::width(&cap.content) + 1;
+        let bar =
+            bars::window(window.in_flight, window.window, window.ceiling, rows.width().saturating_sub(used), theme);
+        let mut line = vec![styled(text::fit(&name, NAME), theme.dim), styled(figures, theme.strong)];
+        line.extend(bar);
+        line.push(Span::raw(" "));
+        line.push(cap);
+        rows.line(line);
+    }
+}
+
+/// The cap, with a mark when it is above the polite one; lanes when there are several.
+fn cap(scene: &Scene<'_>, org: &OrgView, window: &WindowView) -> Span<'static> {
+    let cap = scene.ui.cap(org.id, window);
+    let shown = format::short_count(u64::from(cap));
+    let lanes = match window.ceiling.checked_div(window.cap.max(1)) {
+        Some(lanes) if lanes > 1 => format!("×{lanes}"),
+        _ => String::new(),
+    };
+    if cap > window.polite_cap {
+        styled(format!("cap {shown}{lanes} > polite {}", window.polite_cap), scene.theme.warn)
+    } else {
+        styled(format!("cap {shown}{lanes}"), scene.theme.dim)
+    }
+}
+
+/// The tightest limiter as a gauge, the others in figures.
+fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
+    let theme = scene.theme;
+    let name = styled(text::fit("headroom", NAME), theme.dim);
+    let Some(headroom) = org.headroom else {
+        rows.line([name, styled("   – no answer has told yet", theme.dim)]);
+        rows.line([]);
+        return;
+    };
+    let tightest = org.limiters.first().map_or("", |limiter| words::limiter(limiter.limiter));
+    let figure = format!("{:>5} ", format::percent(headroom));
+    let used = NAME + text::width(&figure) + tightest.len() + 1;
+    let style = headroom_style(headroom, theme);
+    let mut line = vec![name, styled(figure, style)];
+    line.extend(bars::gauge(headroom, rows.width().saturating_sub(used), style, theme.dim));
+    line.push(styled(format!(" {tightest}"), theme.dim));
+    rows.line(line);
+    let others: Vec<String> = org
+        .limiters
+        .iter()
+        .skip(1)
+        .map(|limiter| format!("{:>5} {}", format::percent(limiter.headroom), words::limiter(limiter.limiter)))
+        .collect();
+    rows.line([styled(" ".repeat(NAME), theme.dim), styled(others.join(" ·"), theme.dim)]);
+}
+
+fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
+    let theme = scene.theme;
+    let totals = &org.totals;
+    let counted = |figures: &[(u64, &str)]| -> Vec<Span<'static>> {
+        let mut out = Vec::new();
+        for (n, name) in figures {
+            // Zeros are quiet, so that the eye finds what happened.
+            let style = if *n > 0 { theme.warn } else { theme.dim };
+            out.push(styled(format!("{:>5}", format::short_count(*n)), style));
+            out.push(styled(format!(" {name}  "), theme.dim));
+        }
+        out
+    };
+    let named = |name: &str, figures: Vec<Span<'static>>| {
+        std::iter::once(styled(text::fit(name, NAME), theme.dim)).chain(figures).collect::<Vec<_>>()
+    };
+    rows.line(named("429", counted(&[(totals.n_429_steady, "steady"), (totals.n_429_ramp, "ramp")])));
+    let errors = [(totals.n_overloaded, "529"), (totals.n_5xx, "5xx"), (totals.n_transport, "network")];
+    rows.line(named("errors", counted(&errors)));
+    let figures = [
+        styled(format!("{:>5}", format::latency(org.latency_p50_ms)), theme.text),
+        styled(" p50  ", theme.dim),
+        styled(format!("{:>5}", format::latency(org.latency_p95_ms)), theme.text),
+        styled(" p95  ", theme.dim),
+    ];
+    rows.line(named("latency", figures.to_vec()));
+    if rows.left() > 2 {
+        let figures = [
+            styled(format!("{:>5}", format::short_count(totals.tokens_in)), theme.text),
+            styled(" in   ", theme.dim),
+            styled(format!("{:>5}", format::short_count(totals.tokens_out)), theme.text),
+            styled(" out  ", theme.dim),
+            styled(format::money(totals.cost), theme.text),
+        ];
+        rows.line(named("tokens", figures.to_vec()));
+    }
+}
+
+/// The rate and its last two minutes, as high as there is room.
+fn rate(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
+    let theme = scene.theme;
+    let high = usize::from(rows.left());
+    let columns = rows.width().saturating_sub(NAME);
+    for row in 0..high {
+        let name = if row + 1 == high { format::rate(org.rate) } else { String::new() };
+        let spark = bars::sparkline(&org.rate_history, columns, high, row);
+        rows.line([styled(text::fit(&name, NAME), theme.strong), styled(spark, theme.info)]);
+    }
+    if high == 0 {
+        put_right(rows.buf, rows.area, 0, [styled(format::rate(org.rate), theme.strong)]);
+    }
+}

@@ -1,0 +1,320 @@
+//! What the live screen looks like, and that no size and no picture breaks it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+
+use super::*;
+use crate::model::{Family, OrgId};
+use crate::report::fixtures;
+use crate::tui::state::{CapAsk, LogSize, Toast, Tone};
+use crate::tui::theme::ThemeName;
+
+/// A log pane that shows fixed lines.
+struct FixedLog;
+
+impl LogPane for FixedLog {
+    fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
+        let lines =
+            [" 10:00:03 WARN  batch: 25 answers 429, window 100 → 50, closed for 42s", " 10:00:04 INFO  second"];
+        for (row, line) in (0..area.height).zip(lines) {
+            put(buf, area, row, [Span::styled(line, theme.text)]);
+        }
+    }
+}
+
+fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
+    let ui = UiState { size: (columns, rows), ..ui };
+    let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
+    let scene = Scene {
+        ui: &ui,
+        snapshot,
+        theme: &Theme::of(theme),
+        keymap: &Keymap::default(),
+        log: &FixedLog,
+        ascii,
+        now: Mono::ZERO,
+    };
+    render(&mut buf, &scene);
+    buf
+}
+
+/// The text of a frame; the second cell of a wide character is left out, as a terminal does.
+fn text_of(buf: &Buffer) -> String {
+    let mut out = String::new();
+    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
+        let mut line = String::new();
+        let mut skip = 0;
+        for cell in row {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            line.push_str(cell.symbol());
+            skip = text::width(cell.symbol()).saturating_sub(1);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// The places and looks of everything that is not plain, for the themes.
+fn looks_of(buf: &Buffer) -> String {
+    let mut out = String::new();
+    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
+        let line: String = row
+            .iter()
+            .map(|cell| {
+                let modifier = cell.modifier;
+                match () {
+                    () if modifier.contains(Modifier::REVERSED) => 'R',
+                    () if modifier.contains(Modifier::UNDERLINED) => 'U',
+                    () if cell.bg != Color::Reset => 'B',
+                    () if cell.fg != Color::Reset => 'c',
+                    () if modifier.contains(Modifier::BOLD) => 'b',
+                    () if modifier.contains(Modifier::DIM) => 'd',
+                    () => ' ',
+                }
+            })
+            .collect();
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
+    text_of(&drawn(snapshot, ui, size, ThemeName::Dark, false))
+}
+
+const WIDE: (u16, u16) = (200, 60);
+const FULL: (u16, u16) = (120, 40);
+const COMPACT: (u16, u16) = (80, 24);
+const MINIMAL: (u16, u16) = (40, 10);
+
+fn quit_dialog() -> UiState {
+    UiState { overlay: Some(Overlay::Quit { focus: 0 }), ..UiState::default() }
+}
+
+fn cap_dialog() -> UiState {
+    let ask = CapAsk {
+        org: OrgId(0),
+        label: "high-prio".to_owned(),
+        family: Family::Haiku,
+        seen: 100,
+        wanted: 110,
+        polite: 100,
+    };
+    UiState { overlay: Some(Overlay::Cap { focus: 0, ask }), ..UiState::default() }
+}
+
+fn help(search: &str, editing: bool) -> UiState {
+    UiState { overlay: Some(Overlay::Help { search: search.to_owned(), editing, scroll: 0 }), ..UiState::default() }
+}
+
+macro_rules! screens {
+    ($($name:ident: $snapshot:expr, $ui:expr, $size:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            insta::assert_snapshot!(screen(&$snapshot, $ui, $size));
+        })*
+    };
+}
+
+screens! {
+    starting_full: fixtures::starting(), UiState::default(), FULL;
+    ramping_full: fixtures::ramping(), UiState::default(), FULL;
+    busy_wide: fixtures::busy(), UiState::default(), WIDE;
+    busy_full: fixtures::busy(), UiState::default(), FULL;
+    busy_compact: fixtures::busy(), UiState::default(), COMPACT;
+    busy_minimal: fixtures::busy(), UiState::default(), MINIMAL;
+    storm_wide: fixtures::storm(), UiState::default(), WIDE;
+    storm_full: fixtures::storm(), UiState::default(), FULL;
+    storm_compact: fixtures::storm(), UiState::default(), COMPACT;
+    storm_minimal: fixtures::storm(), UiState::default(), MINIMAL;
+    parked_full: fixtures::parked_auth(), UiState { selected: Some(OrgId(1)), ..UiState::default() }, FULL;
+    parked_compact: fixtures::parked_auth(), UiState::default(), COMPACT;
+    holding_full: fixtures::holding(), UiState::default(), FULL;
+    holding_compact: fixtures::holding(), UiState::default(), COMPACT;
+    store_blocked_compact: fixtures::store_blocked(), UiState::default(), COMPACT;
+    paused_compact: fixtures::paused(), UiState::default(), COMPACT;
+    draining_compact: fixtures::draining(), UiState { leaving: Some(crate::tui::TuiExit::Drained), ..UiState::default() }, COMPACT;
+    finished_full: fixtures::finished(), UiState::default(), FULL;
+    finished_compact: fixtures::finished(), UiState::default(), COMPACT;
+    incomplete_compact: fixtures::incomplete(), UiState::default(), COMPACT;
+    zero_orgs_compact: fixtures::zero_orgs(), UiState::default(), COMPACT;
+    one_org_full: fixtures::one_org(), UiState::default(), FULL;
+    eight_orgs_wide: fixtures::eight_orgs(), UiState { selected: Some(OrgId(3)), ..UiState::default() }, WIDE;
+    eight_orgs_full: fixtures::eight_orgs(), UiState::default(), FULL;
+    eight_orgs_compact: fixtures::eight_orgs(), UiState::default(), COMPACT;
+    eight_orgs_minimal_name_the_worst_hidden_state: fixtures::eight_orgs(), UiState::default(), MINIMAL;
+    strange_names_full: fixtures::strange_names(), UiState::default(), FULL;
+    strange_names_compact: fixtures::strange_names(), UiState::default(), COMPACT;
+    huge_numbers_full: fixtures::huge_numbers(), UiState::default(), FULL;
+    huge_numbers_compact: fixtures::huge_numbers(), UiState::default(), COMPACT;
+    quit_dialog_full: fixtures::busy(), quit_dialog(), FULL;
+    quit_dialog_compact: fixtures::busy(), quit_dialog(), COMPACT;
+    quit_dialog_minimal: fixtures::busy(), quit_dialog(), MINIMAL;
+    cap_dialog_compact: fixtures::busy(), cap_dialog(), COMPACT;
+    help_full: fixtures::busy(), help("", false), FULL;
+    help_search_compact: fixtures::busy(), help("cap", true), COMPACT;
+    help_read_only_full: fixtures::busy(), UiState { read_only: true, log_file: Some("/data/fandeck.log".into()), ..help("", false) }, FULL;
+    nothing_compact: Snapshot::default(), UiState::default(), COMPACT;
+    too_small: fixtures::busy(), UiState::default(), (39, 9);
+}
+
+#[test]
+fn a_big_log_leaves_the_orgs_their_place_or_takes_all() {
+    for log_size in [LogSize::Half, LogSize::Full] {
+        let ui = UiState { log_size, log_scrolled: true, ..UiState::default() };
+        let shown = screen(&fixtures::storm(), ui, COMPACT);
+        assert!(shown.contains("second") && shown.contains("scrolled up, End follows"), "{shown}");
+    }
+}
+
+#[test]
+fn t4_without_colour_the_selection_the_alarm_and_the_focus_are_still_seen() {
+    let parked = drawn(&fixtures::parked_auth(), quit_dialog(), FULL, ThemeName::Mono, false);
+    assert!(parked.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    insta::assert_snapshot!(looks_of(&parked));
+}
+
+#[test]
+fn the_dark_theme_colours_what_matters() {
+    insta::assert_snapshot!(looks_of(&drawn(&fixtures::storm(), UiState::default(), FULL, ThemeName::Dark, false)));
+}
+
+#[test]
+fn in_ascii_every_cell_is_ascii_and_columns_stay_where_they_are() {
+    for (name, snapshot) in fixtures::all() {
+        for size in [FULL, COMPACT, MINIMAL] {
+            let buf = drawn(&snapshot, quit_dialog(), size, ThemeName::Mono, true);
+            assert!(buf.content.iter().all(|cell| cell.symbol().is_ascii()), "{name}");
+        }
+    }
+    let storm = drawn(&fixtures::storm(), UiState::default(), COMPACT, ThemeName::Mono, true);
+    insta::assert_snapshot!(text_of(&storm));
+}
+
+#[test]
+fn t6_nothing_from_elsewhere_commands_the_terminal() {
+    for size in [WIDE, FULL, COMPACT, MINIMAL] {
+        let buf = drawn(&fixtures::strange_names(), quit_dialog(), size, ThemeName::Dark, false);
+        for cell in &buf.content {
+            assert!(!cell.symbol().chars().any(char::is_control), "{:?}", cell.symbol());
+            assert!(!cell.symbol().contains('\u{202E}'));
+        }
+    }
+}
+
+fn every_overlay() -> Vec<UiState> {
+    let toast = Toast { text: "done".to_owned(), tone: Tone::Bad, until: Mono(u64::MAX) };
+    let mut all = vec![UiState::default(), quit_dialog(), cap_dialog(), help("", false), help("cap", true)];
+    all.push(UiState { toast: Some(toast), read_only: true, log_size: LogSize::Half, ..UiState::default() });
+    all.push(UiState { log_size: LogSize::Full, ..quit_dialog() });
+    all
+}
+
+#[test]
+fn t2_no_size_from_nothing_to_60_by_24_breaks_any_picture_or_dialog() {
+    let pictures = [fixtures::storm(), fixtures::eight_orgs(), fixtures::strange_names(), Snapshot::default()];
+    for snapshot in &pictures {
+        for ui in every_overlay() {
+            for (columns, rows) in (0..=60).flat_map(|c| (0..=24).map(move |r| (c, r))) {
+                drawn(snapshot, ui.clone(), (columns, rows), ThemeName::Dark, false);
+            }
+        }
+    }
+}
+
+#[test]
+fn t2_no_size_up_to_300_by_100_breaks_any_picture_or_dialog() {
+    let sizes = [(1, 1), (40, 9), (39, 10), (40, 10), (79, 24), (80, 24), (119, 30), (120, 29), (120, 30), (160, 45)];
+    for (_, snapshot) in fixtures::all() {
+        for ui in every_overlay() {
+            for size in sizes.into_iter().chain([(300, 100), (300, 10), (40, 100), (300, 1)]) {
+                drawn(&snapshot, ui.clone(), size, ThemeName::HighContrast, true);
+            }
+        }
+    }
+}
+
+#[test]
+fn below_the_smallest_size_the_line_names_the_size_that_is_needed() {
+    for size in [(39, 10), (40, 9), (12, 3)] {
+        let shown = screen(&fixtures::busy(), UiState::default(), size);
+        assert!(shown.starts_with("needs 40×10"), "{shown}");
+        assert_eq!(shown.trim_end().lines().count(), 1);
+    }
+}
+
+#[test]
+fn every_org_and_its_state_is_seen_from_80_by_24() {
+    for (name, snapshot) in fixtures::all() {
+        for size in [COMPACT, FULL, WIDE] {
+            let shown = screen(&snapshot, UiState::default(), size);
+            for org in &snapshot.orgs {
+                let word = words::condition(org, 0);
+                assert!(shown.contains(&format!("{} {}", word.glyph, word.short)), "{name} {size:?} {word:?}\n{shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
+    let keymap = Keymap::default();
+    for (name, snapshot) in fixtures::all() {
+        for ui in every_overlay() {
+            for columns in 0..=130 {
+                let hints = footer::hints(&ui, &snapshot, &keymap, columns);
+                let width: usize = hints.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
+                assert!(width <= columns, "{name} {columns}: {hints:?}");
+            }
+        }
+    }
+    let ui = UiState { read_only: true, ..UiState::default() };
+    let hints = footer::hints(&ui, &fixtures::busy(), &keymap, 200);
+    assert!(hints.iter().all(|(_, word)| !word.contains("cap") && word != "pause"), "{hints:?}");
+}
+
+#[test]
+fn the_help_lists_every_action_of_the_live_screen_and_nothing_else() {
+    let listed: Vec<_> = help::entries("").map(|info| info.action).collect();
+    let registered: Vec<_> =
+        crate::tui::action::in_context(crate::tui::action::Context::Live).map(|info| info.action).collect();
+    assert_eq!(listed, registered);
+    let shown = screen(&fixtures::busy(), help("", false), (120, 60));
+    for info in crate::tui::action::in_context(crate::tui::action::Context::Live) {
+        assert!(shown.contains(info.name), "{} is not shown\n{shown}", info.name);
+    }
+}
+
+#[test]
+fn the_mouse_finds_what_is_drawn() {
+    let ui = UiState { size: FULL, ..UiState::default() };
+    let snapshot = fixtures::busy();
+    let shown = screen(&snapshot, UiState::default(), FULL);
+    let find = |shown: &str, what: &str| {
+        shown.lines().enumerate().find_map(|(row, line)| {
+            let at = line.find(what)?;
+            Some((u16::try_from(line[..at].chars().count()).unwrap(), u16::try_from(row).unwrap()))
+        })
+    };
+    let (column, row) = find(&shown, "low-prio").unwrap();
+    assert_eq!(hit::at(&ui, &snapshot, column, row), Some(hit::Target::Org(2)));
+    let ui = UiState { size: FULL, ..quit_dialog() };
+    let shown = screen(&snapshot, quit_dialog(), FULL);
+    let (column, row) = find(&shown, "[ Drain ]").unwrap();
+    assert_eq!(hit::at(&ui, &snapshot, column, row), Some(hit::Target::Choice(crate::tui::action::Action::Drain)));
+    assert_eq!(hit::at(&ui, &snapshot, 0, 0), None);
+}
+
+#[test]
+fn a_countdown_goes_down_between_two_pictures() {
+    let snapshot = fixtures::storm();
+    assert_eq!(words::condition(&snapshot.orgs[1], 0).short, "backing off 0:42");
+    assert_eq!(words::condition(&snapshot.orgs[1], 2_000).short, "backing off 0:40");
+    assert_eq!(words::condition(&snapshot.orgs[1], 60_000).short, "backing off 0:00");
+}
