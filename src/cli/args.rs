@@ -18,7 +18,7 @@ const EXIT_CODES: &str = "Exit codes:
 /// A terminal operations console for people who run very many Claude calls over several organisation keys.
 #[derive(Debug, Parser)]
 #[command(name = "fandeck", version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do; without it, the runs found are listed and the ways to go on are named.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -26,7 +26,7 @@ pub struct Cli {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Show the whole product against the embedded simulated API: no key, no network
     Demo(DemoArgs),
     /// Run a file of requests
@@ -56,7 +56,7 @@ pub enum Command {
 
 /// Options of everything that drives a run.
 #[derive(Debug, Clone, Default, Args)]
-pub struct DriveArgs {
+pub(crate) struct DriveArgs {
     /// Lanes per key, 1 to 64: multiplies every cap
     #[arg(long, value_name = "N")]
     pub procs: Option<u32>,
@@ -85,7 +85,7 @@ pub struct DriveArgs {
 
 /// Options of the frontends.
 #[derive(Debug, Clone, Default, Args)]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// No screen: plain lines. Chosen by itself when there is no terminal
     #[arg(long)]
     pub headless: bool,
@@ -108,7 +108,7 @@ pub struct ShowArgs {
 
 /// Which way the requests go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum PathArg {
+pub(crate) enum PathArg {
     /// As the rules decide
     #[default]
     Auto,
@@ -120,7 +120,7 @@ pub enum PathArg {
 
 /// `fandeck run`.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The file of requests, one JSON object with custom_id and params a line; - reads standard input
     #[arg(value_name = "INPUT")]
     pub input: PathBuf,
@@ -137,7 +137,7 @@ pub struct RunArgs {
 
 /// `fandeck resume`.
 #[derive(Debug, Args)]
-pub struct ResumeArgs {
+pub(crate) struct ResumeArgs {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
@@ -154,7 +154,7 @@ pub struct ResumeArgs {
 
 /// `fandeck status` and `fandeck report`.
 #[derive(Debug, Args)]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
@@ -165,7 +165,7 @@ pub struct StatusArgs {
 
 /// `fandeck runs`.
 #[derive(Debug, Args)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// As JSON, one object a line
     #[arg(long)]
     pub json: bool,
@@ -176,7 +176,7 @@ pub struct RunsArgs {
 
 /// Forms of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ExportFormat {
+pub(crate) enum ExportFormat {
     /// The API's batch-result lines
     #[default]
     Jsonl,
@@ -186,7 +186,7 @@ pub enum ExportFormat {
 
 /// `fandeck export`.
 #[derive(Debug, Args)]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
@@ -206,7 +206,7 @@ pub struct ExportArgs {
 
 /// `fandeck simulate`.
 #[derive(Debug, Args)]
-pub struct SimulateArgs {
+pub(crate) struct SimulateArgs {
     /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     pub listen: String,
@@ -226,7 +226,7 @@ pub struct SimulateArgs {
 
 /// `fandeck demo`.
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// How many requests
     #[arg(long, value_name = "N")]
     pub requests: Option<u32>,
@@ -249,7 +249,7 @@ pub struct DemoArgs {
 
 /// `fandeck config`.
 #[derive(Debug, Args)]
-pub struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// Say whether the configuration is sound, and nothing else
     #[arg(long)]
     pub check: bool,

@@ -9,7 +9,7 @@ use super::out;
 use super::setup::settings;
 
 /// Shows, checks, or prints the sample.
-pub fn config(args: &ConfigArgs) -> Outcome {
+pub(crate) fn config(args: &ConfigArgs) -> Outcome {
     if args.default {
         return out::print(SAMPLE);
     }
@@ -32,7 +32,9 @@ pub fn config(args: &ConfigArgs) -> Outcome {
     let values = lines.iter().map(|line| text::width(&line.value)).max().unwrap_or(0).min(40);
     let table: Vec<String> = lines
         .iter()
-        .map(|line| format!("{}  {}  {}\n", text::fit(&line.name, names), fit_or_longer(&line.value, values), line.origin))
+        .map(|line| {
+            format!("{}  {}  {}\n", text::fit(&line.name, names), fit_or_longer(&line.value, values), line.origin)
+        })
         .collect();
     out::print(&table.concat())
 }

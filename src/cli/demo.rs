@@ -22,7 +22,7 @@ use super::setup::Setup;
 use super::simulate::time_scale;
 
 /// Runs the demo.
-pub fn demo(args: &DemoArgs) -> Outcome {
+pub(crate) fn demo(args: &DemoArgs) -> Outcome {
     let scenario = Scenario::load(&args.scenario).map_err(Failure::usage)?;
     let scale = time_scale(args.time_scale.unwrap_or(scenario.demo.time_scale))?;
     let n = args.requests.unwrap_or(scenario.demo.requests);

@@ -24,11 +24,10 @@ const ANSWERS: [&str; 5] = [
 ];
 
 /// Writes `n` requests.
-pub fn write(path: &Path, n: u32) -> io::Result<()> {
+pub(crate) fn write(path: &Path, n: u32) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     for no in 0..n {
-        let (question, answer) =
-            (QUESTIONS[no as usize % QUESTIONS.len()], ANSWERS[(no / 7) as usize % ANSWERS.len()]);
+        let (question, answer) = (QUESTIONS[no as usize % QUESTIONS.len()], ANSWERS[(no / 7) as usize % ANSWERS.len()]);
         let prompt = format!(
             "Case {no}. A customer asked: \"{question}\" The support agent answered: \"{answer}\" Grade the answer from 1 \
              (useless) to 5 (complete, correct and polite). Reply as JSON with the fields score and reason."

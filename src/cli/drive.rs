@@ -19,7 +19,7 @@ const RUN: RunSlot = RunSlot(0);
 
 /// Which frontend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Front {
+pub(crate) enum Front {
     /// The screen.
     Screen,
     /// Plain lines.
@@ -30,7 +30,7 @@ pub enum Front {
 
 impl Front {
     /// As asked; without a terminal at both ends, or in a place that says it is none, lines.
-    pub fn choose(show: &ShowArgs) -> Front {
+    pub(crate) fn choose(show: &ShowArgs) -> Front {
         let env = |name: &str| std::env::var_os(name).unwrap_or_default();
         let no_screen = env("TERM") == "dumb" || !env("CI").is_empty();
         if show.json {
@@ -44,7 +44,7 @@ impl Front {
 }
 
 /// How the run is shown.
-pub struct Shown {
+pub(crate) struct Shown {
     /// The frontend.
     pub front: Front,
     /// Options of the frontends.
@@ -54,7 +54,7 @@ pub struct Shown {
 }
 
 /// A runtime of one worker a core.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -62,7 +62,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// Drives a run to its rest. Gives the exit code.
-pub async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
+pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
     let by_signal = Ended::default();
     let signals = Signals::listen()?;
     let Started { handle, ended } = start(engine, vec![run]);
@@ -92,12 +92,7 @@ fn exit_code(own: u8, by_signal: &Ended) -> u8 {
     }
 }
 
-async fn show(
-    handle: &EngineHandle,
-    shown: &Shown,
-    logging: &Logging,
-    by_signal: &Ended,
-) -> Result<(), Failure> {
+async fn show(handle: &EngineHandle, shown: &Shown, logging: &Logging, by_signal: &Ended) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::internal(format!("failed to show the run: {error}"));
     match shown.front {
         Front::Json => {
@@ -106,9 +101,7 @@ async fn show(
         }
         Front::Plain => {
             let options = plain::PlainOptions { ascii: shown.show.ascii, ..plain::PlainOptions::default() };
-            let code = |snapshot: &Snapshot| {
-                snapshot.runs.first().map_or(0, |run| exit_code(code_of(run), by_signal))
-            };
+            let code = |snapshot: &Snapshot| snapshot.runs.first().map_or(0, |run| exit_code(code_of(run), by_signal));
             plain::run(handle.clone(), io::stdout(), options, code).await.map_err(failed)?;
         }
         Front::Screen => {
@@ -132,7 +125,8 @@ async fn show(
 
 fn options(shown: &Shown, logging: &Logging) -> tui::TuiOptions {
     let show = &shown.show;
-    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let utf8 =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     let utf8 = utf8.is_none_or(|locale| locale.to_ascii_lowercase().contains("utf"));
     tui::TuiOptions {
         read_only: show.read_only,
@@ -158,6 +152,8 @@ fn warn_of_losses(end: &RunEnd) {
             closed.trouble.as_deref().unwrap_or("unknown trouble")
         )),
         Some(_) => {}
-        None => out::say("fandeck: the thread that writes the run directory has died; resume reads back what is durable"),
+        None => {
+            out::say("fandeck: the thread that writes the run directory has died; resume reads back what is durable")
+        }
     }
 }

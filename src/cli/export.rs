@@ -61,7 +61,7 @@ impl From<csv::Error> for Stop {
 }
 
 /// Writes one line per request that has an outcome; those without are counted on standard error. The run may be going on.
-pub fn export(args: &ExportArgs) -> Outcome {
+pub(crate) fn export(args: &ExportArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
     let input = index(&input_path(&peek.run, &args.dir))?;
     refuse_changed_input(&args.dir, &peek.run, &input, args.accept_changed_input)?;

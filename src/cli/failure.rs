@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// A failure that the user can mend: printed as it is, without a backtrace.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// As in the contract of exit codes.
     pub exit_code: u8,
     /// One or more lines, complete: what failed, on what, and the remedy.
@@ -13,25 +13,20 @@ pub struct Failure {
 
 impl Failure {
     /// Exit 2: usage, configuration or input; nothing was sent.
-    pub fn usage(message: impl Display) -> Failure {
+    pub(crate) fn usage(message: impl Display) -> Failure {
         Failure { exit_code: 2, message: message.to_string() }
     }
 
     /// Exit 5: somebody else owns the run directory.
-    pub fn owned(message: impl Display) -> Failure {
+    pub(crate) fn owned(message: impl Display) -> Failure {
         Failure { exit_code: 5, message: message.to_string() }
     }
 
-    /// Exit 4: incomplete, can be resumed.
-    pub fn incomplete(message: impl Display) -> Failure {
-        Failure { exit_code: 4, message: message.to_string() }
-    }
-
     /// Exit 1: a fault of fandeck itself.
-    pub fn internal(message: impl Display) -> Failure {
+    pub(crate) fn internal(message: impl Display) -> Failure {
         Failure { exit_code: 1, message: format!("internal error: {message}") }
     }
 }
 
 /// What a command comes to: an exit code, or a failure.
-pub type Outcome = Result<u8, Failure>;
+pub(crate) type Outcome = Result<u8, Failure>;

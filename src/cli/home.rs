@@ -17,7 +17,7 @@ const WAYS: &str = "
 ";
 
 /// Lists the runs found, newest first, and says what can be done.
-pub fn home() -> Outcome {
+pub(crate) fn home() -> Outcome {
     let dir = setup::runs_dir(None)?;
     let listed = list_runs(&dir).map_err(|error| store_failure(&error))?;
     let head = if listed.is_empty() { format!("no runs in {} yet\n", dir.display()) } else { table(&listed) };

@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::setup::Setup;
 
 /// An input, ready to be looked up and sent.
-pub struct Indexed {
+pub(crate) struct Indexed {
     /// The requests.
     pub input: Arc<Input>,
     /// Their cache keys, and the cache; `None` when it is off.
@@ -26,7 +26,7 @@ pub struct Indexed {
 }
 
 /// A failure of the store, with its exit code.
-pub fn store_failure(error: &StoreError) -> Failure {
+pub(crate) fn store_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Owned { .. } => Failure::owned(error),
         _ => Failure::usage(error),
@@ -34,12 +34,12 @@ pub fn store_failure(error: &StoreError) -> Failure {
 }
 
 /// Indexes and validates an input; nothing has been sent when this fails.
-pub fn index(path: &Path) -> Result<Arc<Input>, Failure> {
+pub(crate) fn index(path: &Path) -> Result<Arc<Input>, Failure> {
     Input::index(path, &mut |_| {}).map(Arc::new).map_err(|error: InputError| Failure::usage(error))
 }
 
 /// Makes the cache keys and opens the cache, unless it is off.
-pub fn with_cache(input: Arc<Input>, cache_dir: Option<&Path>) -> Result<Indexed, Failure> {
+pub(crate) fn with_cache(input: Arc<Input>, cache_dir: Option<&Path>) -> Result<Indexed, Failure> {
     let Some(dir) = cache_dir else { return Ok(Indexed { input, cached: None }) };
     let cache = Cache::open(dir).map_err(Failure::usage)?;
     let keys = fingerprints(&input, &mut |_| {}).map_err(Failure::usage)?;
@@ -47,7 +47,7 @@ pub fn with_cache(input: Arc<Input>, cache_dir: Option<&Path>) -> Result<Indexed
 }
 
 /// The model of an input, or `mixed`.
-pub fn model_name(input: &Input) -> String {
+pub(crate) fn model_name(input: &Input) -> String {
     match input.models() {
         [one] => one.model.clone(),
         _ => "mixed".to_owned(),
@@ -55,10 +55,9 @@ pub fn model_name(input: &Input) -> String {
 }
 
 /// What it will cost to send the requests that are open.
-pub fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection {
-    let open = (0..input.len()).map(RequestNo).filter(|no| {
-        matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable))
-    });
+pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection {
+    let open =
+        (0..input.len()).map(RequestNo).filter(|no| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)));
     let shape = |no: RequestNo| Shape {
         model: input.model_of(no),
         bytes: u64::from(input.len_of(no)),
@@ -68,7 +67,7 @@ pub fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection
 }
 
 /// A projection in words: `$1.20 (between $0.80 and $4.10, assumed)`.
-pub fn in_words(projection: &Projection) -> String {
+pub(crate) fn in_words(projection: &Projection) -> String {
     let mut text = format!(
         "{} (between {} and {}; token counts are assumed)",
         format::money(projection.expected),
@@ -82,7 +81,7 @@ pub fn in_words(projection: &Projection) -> String {
 }
 
 /// A run directory with what is durable in it.
-pub struct Ready {
+pub(crate) struct Ready {
     /// The directory, owned.
     pub dir: RunDir,
     /// What the run is.
@@ -97,13 +96,13 @@ pub struct Ready {
 
 impl Ready {
     /// Takes the answers that the cache has into the journal. Gives how many they were.
-    pub fn take_hits(&mut self, indexed: &Indexed) -> Result<u64, Failure> {
+    pub(crate) fn take_hits(&mut self, indexed: &Indexed) -> Result<u64, Failure> {
         let Some((keys, cache)) = &indexed.cached else { return Ok(0) };
         take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
     }
 
     /// What the engine needs.
-    pub fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
+    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
         let Ready { dir, run, mut state, last, recovered } = self;
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
         // A session that ended without a word left calls in flight, which may have been billed.
@@ -114,7 +113,7 @@ impl Ready {
             dir: dir.path().display().to_string(),
             input: if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() },
             path: Route::Sync,
-            route_reason: run.route_reason.clone(),
+            route_reason: run.route_reason,
             model: model_name(&indexed.input),
             unattended,
             prior_cost: recovered.as_ref().map_or(Money::ZERO, |recovered| recovered.cost),

@@ -9,7 +9,7 @@ use super::drive::Front;
 use super::failure::Failure;
 
 /// Where the log goes.
-pub struct Logging {
+pub(crate) struct Logging {
     /// Tells the screen that records came.
     pub feed: LogFeed,
     /// The file.
@@ -18,7 +18,7 @@ pub struct Logging {
 
 impl Logging {
     /// Starts the log of a run: one file a run directory, in `log_dir`.
-    pub fn start(front: Front, log_dir: &Path, run_dir: &Path, scrubber: Scrubber) -> Result<Logging, Failure> {
+    pub(crate) fn start(front: Front, log_dir: &Path, run_dir: &Path, scrubber: Scrubber) -> Result<Logging, Failure> {
         std::fs::create_dir_all(log_dir).map_err(|error| {
             Failure::usage(format!("failed to create the log directory {}: {error}", log_dir.display()))
         })?;

@@ -27,9 +27,8 @@ mod status;
 
 use clap::Parser;
 
-pub use args::Cli;
+use args::Cli;
 use args::Command;
-pub use failure::Failure;
 
 /// Parses the process's arguments and does what they say. Gives the exit code.
 pub fn main() -> u8 {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::failure::{Failure, Outcome};
 
 /// Prints bytes and gives exit code 0.
-pub fn print_bytes(bytes: &[u8]) -> Outcome {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -16,12 +16,12 @@ pub fn print_bytes(bytes: &[u8]) -> Outcome {
 }
 
 /// Prints a text.
-pub fn print(text: &str) -> Outcome {
+pub(crate) fn print(text: &str) -> Outcome {
     print_bytes(text.as_bytes())
 }
 
 /// A line for people, on standard error.
-pub fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     // Nobody reads standard error when it is closed.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -11,7 +11,7 @@ use super::out;
 use super::status::standing;
 
 /// Reports one run, as text or as the last NDJSON line of a run.
-pub fn report(args: &StatusArgs) -> Outcome {
+pub(crate) fn report(args: &StatusArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
     let finished = finished(&peek);
     if args.json {

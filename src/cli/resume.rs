@@ -15,7 +15,7 @@ use super::run::launch;
 use super::setup::Setup;
 
 /// Goes on with a run directory: what was never sent and what is re-drivable is sent. A finished run sends nothing.
-pub fn resume(args: &ResumeArgs) -> Outcome {
+pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let front = Front::choose(&args.drive.show);
     let setup = Setup::for_a_run(&args.drive, front)?;
     let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
@@ -44,12 +44,12 @@ pub fn resume(args: &ResumeArgs) -> Outcome {
 }
 
 /// Where the input of a run is: in its directory when it was standard input.
-pub fn input_path(run: &RunFile, dir: &Path) -> PathBuf {
+pub(crate) fn input_path(run: &RunFile, dir: &Path) -> PathBuf {
     if run.input.spooled { dir.join("input.jsonl") } else { run.input.path.clone() }
 }
 
 /// Refuses an input that is not the one that the run was made for, naming the difference.
-pub fn refuse_changed_input(dir: &Path, run: &RunFile, input: &Arc<Input>, accept: bool) -> Result<(), Failure> {
+pub(crate) fn refuse_changed_input(dir: &Path, run: &RunFile, input: &Arc<Input>, accept: bool) -> Result<(), Failure> {
     match compare_input(dir, run, input).map_err(|error| store_failure(&error))? {
         Some(change) if !accept => Err(Failure::usage(format!(
             "{} has changed since the run was made: {change}; put the old file back, or go on with what still matches by \

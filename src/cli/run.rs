@@ -19,7 +19,7 @@ use super::out;
 use super::setup::Setup;
 
 /// Runs a file of requests.
-pub fn run(args: &RunArgs) -> Outcome {
+pub(crate) fn run(args: &RunArgs) -> Outcome {
     let reason = route_reason(args.path)?;
     let front = Front::choose(&args.drive.show);
     let setup = Setup::for_a_run(&args.drive, front)?;
@@ -35,8 +35,9 @@ pub fn run(args: &RunArgs) -> Outcome {
         Some(input) => input,
         None => {
             let to = claim.spool_path();
-            spool(io::stdin().lock(), &to)
-                .map_err(|error| Failure::usage(format!("failed to spool standard input to {}: {error}", to.display())))?;
+            spool(io::stdin().lock(), &to).map_err(|error| {
+                Failure::usage(format!("failed to spool standard input to {}: {error}", to.display()))
+            })?;
             index(&to)?
         }
     };
@@ -55,7 +56,7 @@ pub fn run(args: &RunArgs) -> Outcome {
 }
 
 /// Hands a run to the engine and shows it.
-pub fn launch(
+pub(crate) fn launch(
     ready: Ready,
     indexed: Indexed,
     setup: &Setup,
@@ -135,7 +136,7 @@ fn asks(question: &str) -> bool {
 
 /// A new directory's name: when, and what of. Two of the same second differ in their nonce.
 fn new_dir(runs: &Path, input: &Path) -> PathBuf {
-    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     let stem = match input.file_stem().and_then(|stem| stem.to_str()) {
         Some("-") | None => "stdin",
         Some(stem) => stem,
@@ -151,7 +152,7 @@ fn nonce(len: usize) -> String {
 }
 
 /// What `run.json` says of a new run.
-pub fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
     let path = std::path::absolute(input.path())
         .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
     let nonce = nonce(8);

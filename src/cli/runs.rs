@@ -11,7 +11,7 @@ use super::setup;
 use super::status::{as_json, standing};
 
 /// Lists the runs, newest first.
-pub fn runs(args: &RunsArgs) -> Outcome {
+pub(crate) fn runs(args: &RunsArgs) -> Outcome {
     let dir = setup::runs_dir(args.config.as_deref())?;
     let listed = list_runs(&dir).map_err(|error| store_failure(&error))?;
     if args.json {
@@ -37,7 +37,7 @@ fn json_line(listed: &Listed) -> String {
 }
 
 /// The runs as a table.
-pub fn table(listed: &[Listed]) -> String {
+pub(crate) fn table(listed: &[Listed]) -> String {
     let mut out = format!("{:<28} {:>9} {:>9} {:>6} {:>10}  {}\n", "status", "done", "of", "", "cost", "directory");
     for one in listed {
         let dir = text::harmless(&one.dir.display().to_string()).into_owned();

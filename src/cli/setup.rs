@@ -14,7 +14,7 @@ use super::drive::Front;
 use super::failure::Failure;
 
 /// What a run is made with.
-pub struct Setup {
+pub(crate) struct Setup {
     /// The orgs, with their keys.
     pub orgs: Vec<OrgSpec>,
     /// How the dispatcher behaves.
@@ -38,20 +38,20 @@ pub struct Setup {
 }
 
 /// Resolves the settings: file, environment, flags.
-pub fn settings(config: Option<&Path>, flags: &Overrides) -> Result<Settings, Failure> {
+pub(crate) fn settings(config: Option<&Path>, flags: &Overrides) -> Result<Settings, Failure> {
     let paths = Paths::of_user().map_err(Failure::usage)?;
     let file = ConfigText::load(config, &paths).map_err(Failure::usage)?;
     Settings::resolve(file.as_ref(), &Env::of_process(), &paths, flags).map_err(Failure::usage)
 }
 
 /// Where run directories are looked for.
-pub fn runs_dir(config: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn runs_dir(config: Option<&Path>) -> Result<PathBuf, Failure> {
     settings(config, &Overrides::default()).map(|settings| settings.runs_dir)
 }
 
 impl Setup {
     /// For a run over the orgs of the configuration; fails when there is no key.
-    pub fn for_a_run(args: &DriveArgs, front: Front) -> Result<Setup, Failure> {
+    pub(crate) fn for_a_run(args: &DriveArgs, front: Front) -> Result<Setup, Failure> {
         let flags = Overrides {
             procs: args.procs,
             cap: args.cap,
@@ -73,7 +73,7 @@ impl Setup {
     }
 
     /// Over these orgs, with no cache, and nothing that is kept outside the run directory.
-    pub fn over(orgs: Vec<OrgSpec>, dispatch: DispatchSettings, wire: &WireSettings) -> Result<Setup, Failure> {
+    pub(crate) fn over(orgs: Vec<OrgSpec>, dispatch: DispatchSettings, wire: &WireSettings) -> Result<Setup, Failure> {
         let scrubber = Scrubber::new(orgs.iter().map(|org| &org.key));
         let transport = HttpTransport::new(&orgs, wire, scrubber.clone()).map_err(Failure::usage)?;
         Ok(Setup {

@@ -10,14 +10,14 @@ use super::failure::{Failure, Outcome};
 use super::out;
 
 /// Prints a completion script.
-pub fn completions(shell: Shell) -> Outcome {
+pub(crate) fn completions(shell: Shell) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "fandeck", &mut script);
     out::print_bytes(&script)
 }
 
 /// Prints the manual page: the command itself, then its subcommands.
-pub fn man() -> Outcome {
+pub(crate) fn man() -> Outcome {
     let mut page = Vec::new();
     let command = Cli::command();
     render(&command, &mut page).map_err(|error| Failure::internal(format!("failed to render the manual: {error}")))?;

@@ -12,11 +12,11 @@ use super::failure::Failure;
 
 /// Which signal came, as the exit code that it means: 128 + its number; 0 for none.
 #[derive(Debug, Clone, Default)]
-pub struct Ended(Arc<AtomicU8>);
+pub(crate) struct Ended(Arc<AtomicU8>);
 
 impl Ended {
     /// The exit code of a run that a signal ended.
-    pub fn exit_code(&self) -> Option<u8> {
+    pub(crate) fn exit_code(&self) -> Option<u8> {
         match self.0.load(Ordering::Acquire) {
             0 => None,
             code => Some(code),
@@ -24,13 +24,13 @@ impl Ended {
     }
 
     /// Notes what ended the run, as an exit code.
-    pub fn note(&self, code: u8) {
+    pub(crate) fn note(&self, code: u8) {
         self.0.store(code, Ordering::Release);
     }
 }
 
 /// The signals that are listened to.
-pub struct Signals {
+pub(crate) struct Signals {
     int: Signal,
     term: Signal,
     hup: Signal,
@@ -38,9 +38,14 @@ pub struct Signals {
 
 impl Signals {
     /// Starts to listen; call it inside the runtime.
-    pub fn listen() -> Result<Signals, Failure> {
-        let on = |kind| signal(kind).map_err(|error| Failure::internal(format!("failed to listen to signals: {error}")));
-        Ok(Signals { int: on(SignalKind::interrupt())?, term: on(SignalKind::terminate())?, hup: on(SignalKind::hangup())? })
+    pub(crate) fn listen() -> Result<Signals, Failure> {
+        let on =
+            |kind| signal(kind).map_err(|error| Failure::internal(format!("failed to listen to signals: {error}")));
+        Ok(Signals {
+            int: on(SignalKind::interrupt())?,
+            term: on(SignalKind::terminate())?,
+            hup: on(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) -> u8 {
@@ -52,12 +57,12 @@ impl Signals {
     }
 
     /// Waits for a signal; gives its exit code.
-    pub async fn wait(mut self) -> u8 {
+    pub(crate) async fn wait(mut self) -> u8 {
         self.next().await
     }
 
     /// Stops the run at the first signal and the process at the second.
-    pub async fn stop(mut self, handle: EngineHandle, run: RunSlot, ended: Ended) {
+    pub(crate) async fn stop(mut self, handle: EngineHandle, run: RunSlot, ended: Ended) {
         let code = self.next().await;
         ended.note(code);
         // A command queue that is full, or an engine that has ended: the second signal does without them.

@@ -13,7 +13,7 @@ use super::out;
 use super::signals::Signals;
 
 /// Serves until a signal ends it.
-pub fn simulate(args: &SimulateArgs) -> Outcome {
+pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
     let scenario = Scenario::load(&args.scenario).map_err(Failure::usage)?;
     let time_scale = time_scale(args.time_scale)?;
     runtime()?.block_on(async {
@@ -48,7 +48,7 @@ pub fn simulate(args: &SimulateArgs) -> Outcome {
 }
 
 /// A factor that makes sense.
-pub fn time_scale(scale: f64) -> Result<f64, Failure> {
+pub(crate) fn time_scale(scale: f64) -> Result<f64, Failure> {
     if scale.is_finite() && scale > 0.0 && scale <= 1e6 {
         Ok(scale)
     } else {

@@ -11,7 +11,7 @@ use super::launch::store_failure;
 use super::out;
 
 /// Shows one run.
-pub fn status(args: &StatusArgs) -> Outcome {
+pub(crate) fn status(args: &StatusArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
     if args.json {
         return print_json(&as_json(&peek));
@@ -20,12 +20,12 @@ pub fn status(args: &StatusArgs) -> Outcome {
 }
 
 /// Prints a value on a line.
-pub fn print_json(value: &Value) -> Outcome {
+pub(crate) fn print_json(value: &Value) -> Outcome {
     out::print(&format!("{value}\n"))
 }
 
 /// A run as one JSON object.
-pub fn as_json(peek: &RunPeek) -> Value {
+pub(crate) fn as_json(peek: &RunPeek) -> Value {
     let RunPeek { dir, run, state, owner, heartbeat_age } = peek;
     json!({
         "run_id": run.run_id,
@@ -55,7 +55,7 @@ pub fn as_json(peek: &RunPeek) -> Value {
 }
 
 /// What a run does, in a word or two: a run that says it is running and has no owner was cut off.
-pub fn standing(peek: &RunPeek) -> String {
+pub(crate) fn standing(peek: &RunPeek) -> String {
     match (&peek.owner, peek.state.status.is_over()) {
         (Some(_), _) | (None, true) => peek.state.status.to_string(),
         (None, false) => format!("cut off while {}", peek.state.status),

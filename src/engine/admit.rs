@@ -38,7 +38,7 @@ fn admit_one(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effe
         let Some(org) = pick(state, family, now) else { continue };
         let Some((no, attempt)) = state.runs[slot.ix()].queue.take(family, org, now) else { continue };
         started(state, org, family, now);
-        effects.push(Effect::Send { run: slot, no, org, family, attempt });
+        effects.push(Effect::Send { run: slot, no, org, attempt });
         return true;
     }
     false

@@ -140,6 +140,7 @@ fn revive_org(state: &mut State, org: OrgId, now: Now, effects: &mut Vec<Effect>
     CommandOutcome::AlreadySo(format!("{label} is neither parked nor paused"))
 }
 
+#[derive(Clone, Copy)]
 struct Cap {
     seen: u32,
     wanted: u32,

@@ -252,7 +252,7 @@ impl Dispatcher {
     fn perform(&mut self, effects: &mut Vec<Effect>) {
         for effect in effects.drain(..) {
             match effect {
-                Effect::Send { run, no, org, attempt, .. } => {
+                Effect::Send { run, no, org, attempt } => {
                     let run = &mut self.runs[run.ix()];
                     let task = worker::attempt(self.shared.clone(), Arc::clone(&run.work), Task { no, org, attempt });
                     run.attempts.insert(no, tokio::spawn(task).abort_handle());

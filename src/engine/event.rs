@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::model::{
-    ApiError, Family, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+    ApiError, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
 use crate::store::Record;
 
@@ -47,7 +47,7 @@ pub(crate) struct Attempt {
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Make an attempt.
-    Send { run: RunSlot, no: RequestNo, org: OrgId, family: Family, attempt: u16 },
+    Send { run: RunSlot, no: RequestNo, org: OrgId, attempt: u16 },
     /// Make an outcome durable, and say so with `Synced`.
     Record(Record),
     /// Leave a trace of a request that comes to rest without a terminal outcome.

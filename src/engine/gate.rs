@@ -48,12 +48,6 @@ impl Gate {
         self.streak = 0;
     }
 
-    /// Opens it, by an operator's action.
-    pub(crate) fn open(&mut self) {
-        self.until = None;
-        self.streak = 0;
-    }
-
     /// How long a 429 closes the organisation. `new_episode` is false for a call that started before the last cut.
     pub(crate) fn wait(
         &mut self,

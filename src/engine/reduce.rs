@@ -31,7 +31,7 @@ pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>,
 fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
     match event {
         Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
-        Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, message, now, effects),
+        Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
             for (no, outcome) in done {
@@ -333,7 +333,7 @@ fn unreadable(
     run: RunSlot,
     no: RequestNo,
     org: OrgId,
-    message: String,
+    message: &str,
     now: Now,
     effects: &mut Vec<Effect>,
 ) {

@@ -40,7 +40,7 @@ pub(super) fn invalid(state: &mut State, slot: RunSlot, error: &ApiError, now: N
     run.fuse.off = true;
     let reason = format!("the first {alike} requests failed alike: {error}");
     if run.facts.unattended {
-        stop_for(state, slot, reason, "fuse", now, effects);
+        stop_for(state, slot, &reason, "fuse", now, effects);
     } else {
         run.status = RunStatus::Paused;
         run.reason = Some(format!("{reason}. Resume to go on with the rest, or quit"));
@@ -52,7 +52,7 @@ pub(super) fn invalid(state: &mut State, slot: RunSlot, error: &ApiError, now: N
 pub(super) fn stop_for(
     state: &mut State,
     slot: RunSlot,
-    reason: String,
+    reason: &str,
     kind: &'static str,
     now: Now,
     effects: &mut Vec<Effect>,
@@ -62,7 +62,7 @@ pub(super) fn stop_for(
         return;
     }
     run.status = RunStatus::Draining;
-    run.reason = Some(reason.clone());
+    run.reason = Some(reason.to_owned());
     state.note(Level::Error, kind, None, format!("stopping: {reason}"), now, effects);
 }
 
@@ -121,12 +121,12 @@ fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>
         let in_time = comes_back.is_some_and(|until| limit.is_none_or(|limit| until.until(now.mono) <= limit));
         if !in_time {
             let reason = run.reason.clone().unwrap_or_default();
-            stop_for(state, slot, reason, "all-parked", now, effects);
+            stop_for(state, slot, &reason, "all-parked", now, effects);
         }
         return;
     }
     if let Some(reason) = outage_over(&run.outage, limit, now.mono) {
-        stop_for(state, slot, reason, "outage", now, effects);
+        stop_for(state, slot, &reason, "outage", now, effects);
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{Family, OrgId, RunSlot};
 
 /// A command. Each one is idempotent: given twice, the second changes nothing and says so.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command")]
 pub enum Command {
     /// Admit nothing more to this run until it is resumed; what is in flight finishes.

@@ -53,9 +53,8 @@ pub fn project<'a>(shapes: impl IntoIterator<Item = Shape<'a>>, catalog: &Catalo
         };
         let input = shape.bytes / BYTES_PER_TOKEN;
         let limit = u64::from(shape.max_tokens);
-        let cost = |input_tokens, output_tokens| {
-            card.cost(&Usage { input_tokens, output_tokens, ..Usage::default() }, false)
-        };
+        let cost =
+            |input_tokens, output_tokens| card.cost(&Usage { input_tokens, output_tokens, ..Usage::default() }, false);
         sum.low += cost(input * 3 / 4, limit.min(OUTPUT_TOKENS / 4));
         sum.expected += cost(input, limit.min(OUTPUT_TOKENS));
         sum.high += cost(input * 3 / 2, limit);

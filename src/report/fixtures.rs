@@ -67,6 +67,7 @@ pub(crate) fn run() -> RunView {
         dir: "/data/fandeck/runs/20260115-100000-judge-k3f9".to_owned(),
         input: "judge-input.jsonl".to_owned(),
         status: RunStatus::Running,
+        exit_code: None,
         reason: None,
         counts: Counts {
             total: 20_000,

@@ -115,7 +115,13 @@ mod tests {
             run_id: "r".to_owned(),
             nonce: "n".to_owned(),
             created_at: stamp::now(),
-            input: InputFile { path, sha256: input.sha256().to_owned(), count: 3, bytes: input.bytes(), spooled: false },
+            input: InputFile {
+                path,
+                sha256: input.sha256().to_owned(),
+                count: 3,
+                bytes: input.bytes(),
+                spooled: false,
+            },
             path: Route::Sync,
             route_reason: "forced".to_owned(),
             models: vec![],
@@ -128,7 +134,10 @@ mod tests {
         assert_eq!(last, [Last::Cached, Last::Unsent, Last::Cached]);
         assert_eq!(recover(&dir, &input, &mut |_| {}).unwrap().last, last);
         let text = std::fs::read_to_string(dir.journal_path()).unwrap();
-        assert!(text.lines().nth(1).unwrap().contains(r#""r2","result":{"type":"succeeded","message":{"n":3}}"#), "{text}");
+        assert!(
+            text.lines().nth(1).unwrap().contains(r#""r2","result":{"type":"succeeded","message":{"n":3}}"#),
+            "{text}"
+        );
         assert_eq!(take_hits(&dir, &input, &keys, &cache, &mut last).unwrap(), 0, "once is enough");
     }
 }
