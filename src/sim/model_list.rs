@@ -178,11 +178,7 @@ fn view(model: &Model) -> View {
             effort: effort(model),
             image_input: support(true),
             pdf_input: support(true),
-            server_tools: ServerTools {
-                supported: true,
-                code_execution: support(true),
-                web_search: support(true),
-            },
+            server_tools: ServerTools { supported: true, code_execution: support(true), web_search: support(true) },
             structured_outputs: support(true),
             thinking: Thinking { supported: true, types: ThinkingTypes { adaptive, between_tools, disabled, enabled } },
         },
