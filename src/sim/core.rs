@@ -11,9 +11,10 @@ use super::bodies::Bodies;
 use super::failure::Failure;
 use super::ids;
 use super::limits::Calendar;
+use super::model_list;
 use super::models::Class;
 use super::org::{Org, Pool};
-use super::request::{self, Endpoint, MAX_BODY, SimRequest};
+use super::request::{Endpoint, MAX_BODY, SimRequest};
 use super::scenario::{OrgSettings, Scenario};
 use super::stats::Stats;
 use crate::model::limits::Limiter;
@@ -187,8 +188,8 @@ impl Sim {
                 request.check_content()?;
                 self.messages(now, org, version, request.body, ticket)
             }
-            Endpoint::Models { query } => request::list_models(query).map(|body| ticket.succeed(body)),
-            Endpoint::Model { id } => request::one_model(id).map(|body| ticket.succeed(body)),
+            Endpoint::Models { query } => model_list::list(query).map(|body| ticket.succeed(body)),
+            Endpoint::Model { id } => model_list::one(id).map(|body| ticket.succeed(body)),
         }
     }
 

@@ -24,6 +24,7 @@ mod in_process;
 mod latency;
 mod limits;
 mod messages;
+mod model_list;
 mod models;
 mod org;
 mod ramp;

@@ -3,8 +3,6 @@
 //! A table of its own: the catalog that planning uses may be edited by the operator, and a simulation that followed it
 //! could not prove it wrong. Figures: the published model table of November 2026.
 
-use serde::Serialize;
-
 /// A group of models that share one set of rate-limit buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Class {
@@ -46,12 +44,13 @@ pub(super) struct Model {
     pub(super) id: &'static str,
     pub(super) alias: Option<&'static str>,
     pub(super) display_name: &'static str,
-    created: &'static str,
+    /// Its date of release.
+    pub(super) created: &'static str,
     pub(super) class: Class,
     pub(super) generation: Generation,
     pub(super) context: u64,
     pub(super) max_output: u64,
-    deprecated: bool,
+    pub(super) deprecated: bool,
 }
 
 const fn model(
@@ -92,8 +91,8 @@ const fn dated(
     }
 }
 
-/// All of them, newest first.
-const MODELS: [Model; 19] = [
+/// Every model, newest first.
+static MODELS: [Model; 19] = [
     model("claude-fable-5-2", "Claude Fable 5.2", "2026-11-12", Class::Fable, Generation::V47),
     model("claude-mythos-5-2", "Claude Mythos 5.2", "2026-11-12", Class::Fable, Generation::V47),
     model("claude-haiku-5-5", "Claude Haiku 5.5", "2026-10-07", Class::Haiku55, Generation::V47),
@@ -120,105 +119,33 @@ pub(super) fn find(name: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| model.id == name || model.alias == Some(name))
 }
 
-/// A model as the API describes it, in its field order.
-#[derive(Debug, Serialize)]
-pub(super) struct ModelView {
-    id: &'static str,
-    r#type: &'static str,
-    display_name: &'static str,
-    created_at: String,
-    deprecated_at: Option<String>,
-    retires_at: Option<String>,
-    lifecycle: &'static str,
-    max_input_tokens: u64,
-    max_tokens: u64,
-    capabilities: Capabilities,
-}
-
-#[derive(Debug, Serialize)]
-struct Capabilities {
-    batch: Supported,
-    structured_outputs: Supported,
-    thinking: Thinking,
-}
-
-#[derive(Debug, Serialize)]
-struct Thinking {
-    supported: bool,
-    types: ThinkingTypes,
-}
-
-#[derive(Debug, Serialize)]
-struct ThinkingTypes {
-    adaptive: Supported,
-    enabled: Supported,
-}
-
-#[derive(Debug, Serialize)]
-struct Supported {
-    supported: bool,
-}
-
-/// A page of models.
-#[derive(Debug, Serialize)]
-pub(super) struct ModelPage {
-    data: Vec<ModelView>,
-    has_more: bool,
-    first_id: Option<&'static str>,
-    last_id: Option<&'static str>,
+/// All of them, newest first.
+pub(super) fn all() -> &'static [Model] {
+    &MODELS
 }
 
 impl Model {
-    /// The object of the models endpoint.
-    pub(super) fn describe(&self) -> ModelView {
-        let supported = |supported| Supported { supported };
-        ModelView {
-            id: self.id,
-            r#type: "model",
-            display_name: self.display_name,
-            created_at: format!("{}T00:00:00Z", self.created),
-            deprecated_at: None,
-            retires_at: None,
-            lifecycle: if self.deprecated { "deprecated" } else { "active" },
-            max_input_tokens: self.context,
-            max_tokens: self.max_output,
-            capabilities: Capabilities {
-                batch: supported(true),
-                structured_outputs: supported(true),
-                thinking: Thinking {
-                    supported: true,
-                    types: ThinkingTypes {
-                        adaptive: supported(self.generation != Generation::V45),
-                        enabled: supported(self.generation != Generation::V47),
-                    },
-                },
-            },
+    /// Which types of `thinking` it accepts: adaptive, between tools, disabled, enabled.
+    pub(super) fn thinking(&self) -> [bool; 4] {
+        match (self.class, self.generation) {
+            (_, Generation::V45) => [false, false, true, true],
+            (_, Generation::V46) => [true, false, true, true],
+            (Class::Sonnet55, _) => [true, true, false, false],
+            (Class::Opus55 | Class::Fable, _) => [true, false, false, false],
+            (_, Generation::V47) => [true, false, true, false],
         }
     }
-}
 
-/// A page of the list: `limit` models after the one named `after`, or before the one named `before`.
-///
-/// # Errors
-/// The name of the cursor that is no model.
-pub(super) fn page(limit: usize, after: Option<&str>, before: Option<&str>) -> Result<ModelPage, String> {
-    let place = |id: &str| MODELS.iter().position(|model| model.id == id).ok_or_else(|| id.to_owned());
-    let (shown, has_more) = if let Some(before) = before {
-        let end = place(before)?;
-        let start = end.saturating_sub(limit);
-        (MODELS.get(start..end), start > 0)
-    } else {
-        let start = after.map_or(Ok(0), |after| place(after).map(|at| at + 1))?;
-        let end = start.saturating_add(limit).min(MODELS.len());
-        (MODELS.get(start..end), end < MODELS.len())
-    };
-    let shown = shown.unwrap_or_default();
-    Ok(ModelPage {
-        data: shown.iter().map(Model::describe).collect(),
-        has_more,
-        first_id: shown.first().map(|model| model.id),
-        last_id: shown.last().map(|model| model.id),
-    })
+    /// The word by which the API names its line.
+    pub(super) fn line(&self) -> &'static str {
+        match self.class {
+            Class::Fable if self.id.contains("mythos") => "mythos",
+            Class::Fable => "fable",
+            Class::Opus55 | Class::Opus5 | Class::Opus4 => "opus",
+            Class::Sonnet55 | Class::Sonnet5 | Class::Sonnet4 => "sonnet",
+            Class::Haiku55 | Class::Haiku45 => "haiku",
+        }
+    }
 }
 
 #[cfg(test)]
@@ -232,25 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn following_the_last_id_visits_every_model_once() {
-        let mut seen = Vec::new();
-        let mut after = None;
-        loop {
-            let page = page(4, after, None).unwrap();
-            seen.extend(page.data.iter().map(|model| model.id));
-            after = page.last_id;
-            if !page.has_more {
-                break;
-            }
-        }
-        assert_eq!(seen, MODELS.map(|model| model.id));
-    }
-
-    #[test]
-    fn the_page_before_a_model_ends_right_before_it() {
-        let page = page(2, None, Some(MODELS[3].id)).unwrap();
-        assert_eq!((page.first_id, page.last_id), (Some(MODELS[1].id), Some(MODELS[2].id)));
-        assert!(page.has_more);
-        assert_eq!(super::page(2, Some("nothing"), None).unwrap_err(), "nothing");
+    fn each_id_stands_once() {
+        let ids: std::collections::HashSet<&str> = MODELS.iter().map(|model| model.id).collect();
+        assert_eq!(ids.len(), MODELS.len());
     }
 }

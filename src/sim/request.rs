@@ -3,7 +3,6 @@
 use http::{HeaderMap, Method};
 
 use super::failure::Failure;
-use super::models;
 use super::validate::ApiVersion;
 
 /// Largest body of a Messages request, bytes. The edge refuses more before it looks at the key.
@@ -92,36 +91,4 @@ impl<'a> SimRequest<'a> {
         }
         Ok(endpoint)
     }
-}
-
-/// The body of an answer of the models endpoints.
-pub(super) fn list_models(query: &str) -> Result<String, Failure> {
-    let (mut limit, mut after, mut before) = (20, None, None);
-    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        match name {
-            "limit" => {
-                limit = value
-                    .parse()
-                    .ok()
-                    .filter(|limit| (1..=1_000).contains(limit))
-                    .ok_or_else(|| Failure::invalid("limit: Input should be between 1 and 1000"))?;
-            }
-            "after_id" => after = Some(value),
-            "before_id" => before = Some(value),
-            _ => {}
-        }
-    }
-    let page = models::page(limit, after, before)
-        .map_err(|cursor| Failure::invalid(format!("after_id or before_id: \"{cursor}\" is not the id of a model")))?;
-    json(&page)
-}
-
-/// The body of the answer about one model.
-pub(super) fn one_model(id: &str) -> Result<String, Failure> {
-    let model = models::find(id).ok_or_else(|| Failure::not_found(format!("model: {id}")))?;
-    json(&model.describe())
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|_| Failure::server_error(http::StatusCode::INTERNAL_SERVER_ERROR))
 }
