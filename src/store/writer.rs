@@ -315,3 +315,7 @@ impl Worker {
 fn blocked(path: &std::path::Path, err: &std::io::Error) -> String {
     format!("failed to write {}: {err}{}; nothing is lost, and it is tried again", path.display(), remedy(err))
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
