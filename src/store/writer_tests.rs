@@ -103,7 +103,8 @@ impl Rig {
         let disk = FaultyDisk(Arc::new(Mutex::new(faults.iter().copied().collect())));
         let writer = spawn_on(Box::new(disk), dir, RunSlot(3), cache, settings, move |event| {
             let _ = sender.send(event);
-        });
+        })
+        .unwrap();
         Rig { temp, input, writer, events }
     }
 
@@ -174,7 +175,7 @@ fn closing_writes_what_waits_and_gives_the_directory_back() {
     rig.writer.send(Job::State(Box::new(state.clone())));
     state.status = RunStatus::Incomplete;
     rig.writer.send(Job::State(Box::new(state)));
-    let closed = rig.writer.close().unwrap();
+    let closed = rig.writer.close();
     assert_eq!((closed.n_unsynced, &closed.trouble), (0, &None));
     let found = recover(&closed.dir, &rig.input, &mut |_| {}).unwrap();
     assert_eq!(found.last, [Last::Unsent, Last::Succeeded, Last::Unsent]);
@@ -204,7 +205,7 @@ fn heals(faults: &[Fault]) -> String {
     }
     assert_eq!((done, healed), (vec![0, 1], 1));
     assert_eq!(rig.journal(), rig.lines(&[0, 1]));
-    assert_eq!(rig.writer.close().unwrap().n_unsynced, 0);
+    assert_eq!(rig.writer.close().n_unsynced, 0);
     message
 }
 
@@ -234,7 +235,7 @@ fn d4_closing_on_a_full_disk_says_what_is_lost_and_does_not_hang() {
     rig.send(0);
     rig.blocked();
     rig.send(1);
-    let closed = rig.writer.close().unwrap();
+    let closed = rig.writer.close();
     assert_eq!(closed.n_unsynced, 2);
     assert!(closed.trouble.unwrap().contains("free some space"));
     // What the last try left behind is an ordinary torn line.
@@ -291,7 +292,7 @@ fn an_audit_trail_with_a_torn_end_gets_a_line_end_first() {
     std::fs::write(rig.path("events.jsonl"), "{\"torn\"").unwrap();
     let event = AuditEvent { at: Wall(0), kind: "k".to_owned(), org: None, text: "t".to_owned(), data: None };
     rig.writer.send(Job::Audit(event));
-    let closed = rig.writer.close().unwrap();
+    let closed = rig.writer.close();
     let events = std::fs::read_to_string(closed.dir.path().join("events.jsonl")).unwrap();
     assert_eq!(events.lines().count(), 2);
     assert!(events.starts_with("{\"torn\"\n{\"at\""), "{events}");
@@ -308,7 +309,7 @@ fn only_answers_that_succeeded_enter_the_cache_and_only_once_they_are_durable() 
         let entry = CacheEntry { key: keys[no as usize], body };
         rig.writer.send(Job::Record(Record { cache: Some(entry), ..rig.record(no, outcome) }));
     }
-    assert_eq!(rig.writer.close().unwrap().n_unsynced, 0);
+    assert_eq!(rig.writer.close().n_unsynced, 0);
     assert_eq!(cache.lookup(&keys), [true, false, true]);
     assert_eq!(cache.get(&keys[2]).as_deref(), Some(MESSAGE));
 }
@@ -322,7 +323,7 @@ fn d6_answers_that_a_dead_process_did_not_cache_are_carried_over_on_resume() {
     rig.writer.send(Job::Record(rig.record(2, Outcome::Succeeded)));
     rig.writer.send(Job::Record(rig.record(1, Outcome::Invalid)));
     let Rig { writer, input, temp: _temp, .. } = rig;
-    let closed = writer.close().unwrap();
+    let closed = writer.close();
     let found = recover(&closed.dir, &input, &mut |_| {}).unwrap();
     let carried = |cache: &mut Cache| crate::store::backfill(closed.dir.path(), &input, &found, &keys, cache).unwrap();
     assert_eq!(carried(&mut cache), 1);
