@@ -49,7 +49,7 @@ fn requests_are_read_back_byte_for_byte_with_what_planning_asks_for() {
     assert_eq!(second.custom_id, "b \"ü\" A");
     let from = odd.find(r#"{"model""#).unwrap();
     let until = odd.find(r#" , "custom_id""#).unwrap();
-    assert_eq!(second.body, odd[from..until].as_bytes());
+    assert_eq!(second.body, odd.as_bytes()[from..until]);
     assert_eq!(input.read(RequestNo(2)).unwrap().custom_id, "");
     assert_eq!(input.max_tokens_of(RequestNo(0)), 16);
     assert_eq!(input.family_of(RequestNo(1)), Family::Opus);

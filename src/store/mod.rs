@@ -46,3 +46,8 @@ pub use row::Row;
 pub use run_file::{InputFile, RunFile};
 pub use state_file::{OrgState, StateFile};
 pub use writer::{Closed, Job, Record, StoreEvent, Writer, WriterSettings, spawn};
+
+#[cfg(test)]
+mod cache_tests;
+#[cfg(test)]
+mod tests;

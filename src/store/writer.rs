@@ -12,7 +12,7 @@ use super::cache::{Cache, CacheEntry};
 use super::cache_writer::CacheWriter;
 use super::dir::RunDir;
 use super::disk::{Disk, RealDisk};
-use super::error::remedy;
+use super::error::{StoreError, remedy};
 use super::group::Appender;
 use super::journal;
 use super::state_file::StateFile;
@@ -85,11 +85,22 @@ impl Default for WriterSettings {
 /// Bytes that are not kept waiting for the group's time to pass.
 const MAX_GROUP: usize = 4 << 20;
 
-/// The writer's end that stays with the engine. Dropping it is as closing it.
+/// Longest time of a group, whatever the settings say: outcomes are synced at most this far apart.
+const MAX_SPAN: Duration = Duration::from_millis(200);
+
+/// The writer's end that stays with the engine. Dropping it is as closing it: what waits is written first, and the directory
+/// is let go of last.
+#[derive(Debug)]
 pub struct Writer {
+    thread: Thread,
+    dir: RunDir,
+}
+
+/// The thread, which ends when its sender does.
+#[derive(Debug)]
+struct Thread {
     sender: Option<Sender<Job>>,
-    thread: Option<JoinHandle<Left>>,
-    dir: Option<RunDir>,
+    handle: Option<JoinHandle<Left>>,
 }
 
 /// What is left when a writer has been closed.
@@ -110,17 +121,21 @@ struct Left {
 }
 
 /// Starts the writer of a run. The journal must have been recovered, unless the run is new.
+///
+/// # Errors
+/// [`StoreError::Io`] when the system has no thread to give; the directory is let go of.
 pub fn spawn(
     dir: RunDir,
     run: RunSlot,
     cache: Option<Cache>,
     settings: WriterSettings,
     on_event: impl Fn(StoreEvent) + Send + 'static,
-) -> Writer {
+) -> Result<Writer, StoreError> {
+    let settings = WriterSettings { group: settings.group.min(MAX_SPAN), ..settings };
     spawn_on(Box::new(RealDisk), dir, run, cache, settings, on_event)
 }
 
-/// As [`spawn`], on a disk of the caller's.
+/// As [`spawn`], on a disk of the caller's, and with any time of a group.
 fn spawn_on(
     disk: Box<dyn Disk>,
     dir: RunDir,
@@ -128,7 +143,7 @@ fn spawn_on(
     cache: Option<Cache>,
     settings: WriterSettings,
     on_event: impl Fn(StoreEvent) + Send + 'static,
-) -> Writer {
+) -> Result<Writer, StoreError> {
     let (sender, receiver) = mpsc::channel();
     let worker = Worker {
         disk,
@@ -145,17 +160,17 @@ fn spawn_on(
         trouble: None,
         on_event: Box::new(on_event),
     };
-    let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || worker.run(&receiver));
-    if let Err(err) = &thread {
-        tracing::error!("failed to start the store's thread: {err}");
-    }
-    Writer { sender: Some(sender), thread: thread.ok(), dir: Some(dir) }
+    let handle = std::thread::Builder::new()
+        .name("store".to_owned())
+        .spawn(move || worker.run(&receiver))
+        .map_err(StoreError::io("start the writer of", dir.path()))?;
+    Ok(Writer { thread: Thread { sender: Some(sender), handle: Some(handle) }, dir })
 }
 
 impl Writer {
     /// Hands in work; never waits.
     pub fn send(&self, job: Job) {
-        if let Some(sender) = &self.sender {
+        if let Some(sender) = &self.thread.sender {
             // The thread ends only after this sender.
             let _ = sender.send(job);
         }
@@ -165,14 +180,17 @@ impl Writer {
     /// more and then says what is lost: wait for [`StoreEvent::Healed`] first if that must not be.
     ///
     /// Blocks for as long as an fsync and the last transaction of the cache take.
-    pub fn close(mut self) -> Option<Closed> {
-        let Left { n_unsynced, trouble } = self.join();
-        self.dir.take().map(|dir| Closed { dir, n_unsynced, trouble })
+    pub fn close(self) -> Closed {
+        let Writer { mut thread, dir } = self;
+        let Left { n_unsynced, trouble } = thread.join();
+        Closed { dir, n_unsynced, trouble }
     }
+}
 
+impl Thread {
     fn join(&mut self) -> Left {
         drop(self.sender.take());
-        match self.thread.take().map(JoinHandle::join) {
+        match self.handle.take().map(JoinHandle::join) {
             Some(Ok(left)) => left,
             Some(Err(_)) => Left { n_unsynced: 0, trouble: Some("the store's thread broke".to_owned()) },
             None => Left::default(),
@@ -180,7 +198,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for Thread {
     fn drop(&mut self) {
         self.join();
     }
@@ -315,3 +333,7 @@ impl Worker {
 fn blocked(path: &std::path::Path, err: &std::io::Error) -> String {
     format!("failed to write {}: {err}{}; nothing is lost, and it is tried again", path.display(), remedy(err))
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
