@@ -10,6 +10,7 @@ use crate::tui;
 
 use super::args::ShowArgs;
 use super::failure::{Failure, Outcome};
+use super::launch::store_failure;
 use super::logging::Logging;
 use super::out;
 use super::signals::{Ended, Signals};
@@ -65,7 +66,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
     let by_signal = Ended::default();
     let signals = Signals::listen()?;
-    let Started { handle, ended } = start(engine, vec![run]);
+    let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
     // The screen minds signals itself: it has a terminal to give back.
     let watcher = match shown.front {
         Front::Screen => tokio::spawn(std::future::pending()),
@@ -145,15 +146,12 @@ fn code_of(run: &RunView) -> u8 {
 }
 
 fn warn_of_losses(end: &RunEnd) {
-    match &end.closed {
-        Some(closed) if closed.n_unsynced > 0 => out::say(&format!(
+    let closed = &end.closed;
+    if closed.n_unsynced > 0 {
+        out::say(&format!(
             "fandeck: {} answers could not be written and are lost; they may have been billed: {}",
             closed.n_unsynced,
             closed.trouble.as_deref().unwrap_or("unknown trouble")
-        )),
-        Some(_) => {}
-        None => {
-            out::say("fandeck: the thread that writes the run directory has died; resume reads back what is durable")
-        }
+        ));
     }
 }

@@ -18,8 +18,8 @@ use crate::model::{
 use crate::requests::Input;
 use crate::store;
 use crate::store::{
-    AuditEvent, Cache, Closed, Job, Last, LineMeta, Record, RunDir, StateFile, StoreEvent, Writer, WriterSettings,
-    journal,
+    AuditEvent, Cache, Closed, Job, Last, LineMeta, Record, RunDir, StateFile, StoreError, StoreEvent, Writer,
+    WriterSettings, journal,
 };
 
 use super::clock::Clock;
@@ -86,8 +86,8 @@ pub struct RunEnd {
     pub exit_code: u8,
     /// Where its requests are.
     pub counts: Counts,
-    /// Its directory, still owned, and what could not be written. `None` when the writer's thread has died.
-    pub closed: Option<Closed>,
+    /// Its directory, still owned, and what could not be written.
+    pub closed: Closed,
 }
 
 /// A running engine.
@@ -99,7 +99,10 @@ pub struct Started {
 }
 
 /// Starts the engine over these runs.
-pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Started {
+///
+/// # Errors
+/// When a run's writer cannot be started.
+pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError> {
     let (events_in, events) = unbounded_channel();
     let (commands_in, commands) = mpsc::channel(COMMAND_QUEUE);
     let clock = Clock::start();
@@ -109,7 +112,8 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Started {
         org.totals = prior;
     }
     let shared = Shared { transport: spec.transport, events: events_in, clock, labels };
-    let runs = runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect();
+    let runs =
+        runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect::<Result<_, _>>()?;
     let mut publisher = Publisher::default();
     let first = publisher.picture(&mut state, clock.now());
     let (pictures, snapshots) = watch::channel(Arc::new(first));
@@ -124,7 +128,7 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Started {
         published: Mono::ZERO,
         closed: unbounded_channel(),
     };
-    Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run()) }
+    Ok(Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run()) })
 }
 
 /// A run's hands: its worker context, its writer, its attempts under way.
@@ -139,14 +143,14 @@ struct Run {
 }
 
 impl Run {
-    fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Run {
+    fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Result<Run, StoreError> {
         let input = Arc::clone(&spec.input);
         let places = spec.last.into_iter().map(place).collect();
         let queue = Queue::new(places, |no| input.family_of(no));
         let slot = state.add_run(spec.facts, queue, shared.clock.mono());
         let events = shared.events.clone();
-        let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event));
-        Run {
+        let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
+        Ok(Run {
             work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
             writer: Some(writer),
             template: spec.state,
@@ -154,7 +158,7 @@ impl Run {
             status_written: None,
             attempts: HashMap::new(),
             end: None,
-        }
+        })
     }
 
     fn store(&self, job: Job) {
