@@ -94,6 +94,10 @@ fn note_easing(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     for ix in 0..state.orgs.len() {
         let pool_ix = state.orgs[ix].pool;
         let pool = &state.pools[pool_ix];
+        // While it is closed, an empty bucket is no news.
+        if pool.gate.closed_for(now.mono).is_some() {
+            continue;
+        }
         // Half as much again above the threshold before it counts as over: the figure is coarse and flutters.
         let (limiter, headroom) = match pool.headroom.tightest(now.mono) {
             Some(tightest) => tightest,

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::recovery::Last;
 use super::*;
+use crate::model::snapshot::OrgTotals;
 use crate::model::{ApiError, Money, Outcome, RequestNo, Route, RunStatus, Wall};
 use crate::requests::Input;
 
@@ -190,7 +191,8 @@ fn the_state_survives_being_written_and_tolerates_fields_of_later_versions() {
     state.cost = Money(1_234_567_890_123);
     state.reason = Some("all orgs parked".to_owned());
     state.exit_code = Some(4);
-    state.orgs = vec![OrgState { label: "high-prio".to_owned(), n_ok: 3, ..OrgState::default() }];
+    let totals = OrgTotals { n_ok: 3, cost: Money(7), ..OrgTotals::default() };
+    state.orgs = vec![OrgState { label: "high-prio".to_owned(), window: 5, totals }];
     state.save(&place.dir).unwrap();
     assert_eq!(StateFile::load(&place.dir).unwrap(), Some(state.clone()));
     let text = std::fs::read_to_string(place.dir.join("state.json")).unwrap();
