@@ -147,7 +147,7 @@ impl Reader {
             }
         }
         lines.extend(self.changes(snapshot));
-        let tenths: Vec<u64> = snapshot.runs.iter().map(|run| tenth(run)).collect();
+        let tenths: Vec<u64> = snapshot.runs.iter().map(tenth).collect();
         let passed = !self.tenths.is_empty() && tenths != self.tenths;
         self.tenths = tenths;
         if due || passed {

@@ -27,7 +27,7 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
     let mut lines = Vec::new();
     for run in snapshot.runs.iter().filter(|run| !run.status.is_over()) {
         lines.push(format!(
-            "{} is {}: {} in flight, {} requests left.",
+            "{} is {}: {} in flight, {} left.",
             harmless(&run.input),
             run.status,
             format::count(run.counts.in_flight),
