@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -21,6 +21,7 @@ use super::action::Context;
 use super::guard::{self, Guard, Taking};
 use super::keymap::{Key, Keymap};
 use super::log::{LogFeed, Records};
+use super::signals::{Signals, go_on_kind, stop_kind};
 use super::state::UiState;
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
@@ -73,45 +74,6 @@ enum Wake {
     Answer(u64, CommandOutcome),
     Signal(SignalKind),
     Time,
-}
-
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-    stop: Signal,
-    go_on: Signal,
-}
-
-/// The number of SIGTSTP and of SIGCONT differ between systems; these are those of the platform.
-fn stop_kind() -> SignalKind {
-    SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw())
-}
-
-fn go_on_kind() -> SignalKind {
-    SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())
-}
-
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-            stop: signal(stop_kind())?,
-            go_on: signal(go_on_kind())?,
-        })
-    }
-
-    async fn next(&mut self) -> SignalKind {
-        tokio::select! {
-            _ = self.interrupt.recv() => SignalKind::interrupt(),
-            _ = self.terminate.recv() => SignalKind::terminate(),
-            _ = self.hangup.recv() => SignalKind::hangup(),
-            _ = self.stop.recv() => stop_kind(),
-            _ = self.go_on.recv() => go_on_kind(),
-        }
-    }
 }
 
 impl Shell {

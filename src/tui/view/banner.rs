@@ -38,7 +38,7 @@ pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
         let waiting = format::count(snapshot.store.unsynced);
         lines.push(banner(
             Weight::Needy,
-            format!("DISK: {} · {waiting} answers wait in memory, nothing new is sent", harmless(trouble)),
+            format!("DISK: {waiting} answers wait in memory, nothing new is sent: {}", harmless(trouble)),
         ));
     }
     lines.extend(leaving(ui, snapshot));

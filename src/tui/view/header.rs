@@ -97,7 +97,8 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
     for ((glyph, name, n), style) in parts {
         // What is in flight is told as it is: the bar counts a re-driven request once.
         let n = if name == "in flight" { run.counts.in_flight } else { n };
-        if n == 0 && !matches!(name, "succeeded" | "in flight" | "unsent") {
+        let always = name == "succeeded" || (!run.status.is_over() && matches!(name, "in flight" | "unsent"));
+        if n == 0 && !always {
             continue;
         }
         let figure = format::count(n);

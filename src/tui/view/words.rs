@@ -89,8 +89,8 @@ pub fn condition(org: &OrgView, age_ms: u64) -> Word {
             Word::new('■', Weight::Needy, format!("parked: {}", why.as_str()), "press r to revive")
         }
         Condition::Parked { why, for_ms: Some(ms) } => {
-            let why_and_key = format!("{} left, r revives", left(*ms));
-            Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), why_and_key)
+            let word = Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), "r revives");
+            Word { full: format!("{} {}", word.short, left(*ms)), ..word }
         }
         Condition::Probing => Word::new('?', Weight::Moving, "probing", ""),
         Condition::Paused => Word::new('=', Weight::Waiting, "paused", "press r to go on"),
