@@ -241,7 +241,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         &[QuitDialog],
     ),
     entry(Action::AgreeCap, "agree-cap", &["y"], "set the cap above the polite one", Some("raise"), &[CapDialog]),
-    entry(Action::CloseDialog, "close-dialog", &["esc", "n"], "close it; nothing changes", Some("stay"), DIALOGS),
+    entry(Action::CloseDialog, "close-dialog", &["esc", "n"], "close it; nothing changes", Some("close"), DIALOGS),
     entry(
         Action::NextChoice,
         "next-choice",

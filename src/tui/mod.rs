@@ -9,10 +9,12 @@
 //! a thread of its own, so that a terminal that is blocked blocks nothing else.
 
 pub mod action;
+mod commands;
 pub mod guard;
 pub mod keymap;
 pub mod log;
 mod shell;
+mod signals;
 pub mod state;
 pub mod theme;
 pub mod update;

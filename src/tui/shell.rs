@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -21,6 +21,7 @@ use super::action::Context;
 use super::guard::{self, Guard, Taking};
 use super::keymap::{Key, Keymap};
 use super::log::{LogFeed, Records};
+use super::signals::{Signals, go_on_kind, stop_kind};
 use super::state::UiState;
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
@@ -57,6 +58,7 @@ struct Shell {
     taking: Taking,
     /// Given up when the terminal is gone or lent to the shell.
     guard: Option<Guard>,
+    suspended: bool,
     started: Instant,
     drawn: Option<Buffer>,
     dirty: bool,
@@ -72,45 +74,6 @@ enum Wake {
     Answer(u64, CommandOutcome),
     Signal(SignalKind),
     Time,
-}
-
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-    stop: Signal,
-    go_on: Signal,
-}
-
-/// The number of SIGTSTP and of SIGCONT differ between systems; these are those of the platform.
-fn stop_kind() -> SignalKind {
-    SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw())
-}
-
-fn go_on_kind() -> SignalKind {
-    SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())
-}
-
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-            stop: signal(stop_kind())?,
-            go_on: signal(go_on_kind())?,
-        })
-    }
-
-    async fn next(&mut self) -> SignalKind {
-        tokio::select! {
-            _ = self.interrupt.recv() => SignalKind::interrupt(),
-            _ = self.terminate.recv() => SignalKind::terminate(),
-            _ = self.hangup.recv() => SignalKind::hangup(),
-            _ = self.stop.recv() => stop_kind(),
-            _ = self.go_on.recv() => go_on_kind(),
-        }
-    }
 }
 
 impl Shell {
@@ -151,6 +114,7 @@ impl Shell {
             terminal,
             taking,
             guard: Some(guard),
+            suspended: false,
             started: now,
             drawn: None,
             dirty: true,
@@ -203,7 +167,7 @@ impl Shell {
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
-            Wake::Input(Some(Ok(event))) => self.input(event),
+            Wake::Input(Some(Ok(event))) => self.input(&event),
             // No more keys: the terminal has gone.
             Wake::Input(_) => {
                 self.terminal_is_gone();
@@ -244,7 +208,7 @@ impl Shell {
 
     fn react(&mut self, reaction: Reaction) -> Option<TuiExit> {
         match reaction {
-            Reaction::Send { ticket, command } => self.send(ticket, command),
+            Reaction::Send { ticket, command } => self.answers.push(ask(&self.handle, ticket, command)),
             Reaction::Exit(exit) => {
                 self.last_picture();
                 return Some(exit);
@@ -269,24 +233,13 @@ impl Shell {
         }
     }
 
-    fn send(&mut self, ticket: u64, command: Command) {
-        let answer: BoxFuture<'static, (u64, CommandOutcome)> = match self.handle.send(command) {
-            Ok(outcome) => Box::pin(async move {
-                let ended = CommandOutcome::Refused("the run ended first".to_owned());
-                (ticket, outcome.await.unwrap_or(ended))
-            }),
-            Err(refused) => Box::pin(std::future::ready((ticket, refused))),
-        };
-        self.answers.push(answer);
-    }
-
-    fn input(&mut self, event: Event) -> Option<Msg> {
+    fn input(&mut self, event: &Event) -> Option<Msg> {
         match event {
-            Event::Key(key) => self.key(&key),
-            Event::Mouse(mouse) => mouse_msg(&mouse),
+            Event::Key(key) => self.key(key),
+            Event::Mouse(mouse) => mouse_msg(mouse),
             Event::Resize(columns, rows) => {
                 self.forget_drawn();
-                Some(Msg::Resize(columns, rows))
+                Some(Msg::Resize(*columns, *rows))
             }
             // Pasted text must not act as keys.
             Event::Paste(_) | Event::FocusGained | Event::FocusLost => None,
@@ -311,8 +264,8 @@ impl Shell {
             return None;
         }
         if kind == go_on_kind() {
-            // Somebody stopped us without asking: take the terminal again.
-            if self.guard.is_some() {
+            // Also when somebody stopped us without asking: the shell has used the terminal meanwhile.
+            if self.guard.is_some() || self.suspended {
                 self.retake();
             }
             return None;
@@ -327,20 +280,21 @@ impl Shell {
         }))
     }
 
-    /// Gives the terminal back, stops until the shell continues us, and takes it again.
+    /// Gives the terminal back and stops. The terminal is taken again when the signal to go on arrives, not when the call
+    /// returns: a process of several threads runs on for a moment after it has stopped itself.
     fn suspend(&mut self) {
         if self.guard.take().is_none() {
             return;
         }
+        self.suspended = true;
         if let Err(error) = guard::stop_self() {
             tracing::warn!("failed to suspend: {error}");
+            self.retake();
         }
-        self.retake();
     }
 
     fn retake(&mut self) {
-        guard::restore();
-        // What was there is forgotten without being dropped twice: `restore` is idempotent.
+        self.suspended = false;
         self.guard = None;
         match Guard::enter(&self.taking) {
             Ok(guard) => self.guard = Some(guard),
@@ -394,7 +348,9 @@ impl Shell {
         let terminal = &mut self.terminal;
         let shown = guard::synchronized(|| {
             if anew {
-                terminal.clear()?;
+                // Not `Terminal::clear`: it asks the terminal where the cursor is, and the answer goes to the task that
+                // reads the keys.
+                terminal.resize(frame.area)?;
             }
             terminal.draw(|target| copy(&frame, target.buffer_mut())).map(|_| ())
         });
@@ -402,6 +358,17 @@ impl Shell {
             return self.terminal_is_gone();
         }
         self.drawn = Some(frame);
+    }
+}
+
+/// Hands a command in; the future is its outcome, whatever becomes of the engine.
+fn ask(handle: &EngineHandle, ticket: u64, command: Command) -> BoxFuture<'static, (u64, CommandOutcome)> {
+    match handle.send(command) {
+        Ok(outcome) => Box::pin(async move {
+            let ended = CommandOutcome::Refused("the run ended first".to_owned());
+            (ticket, outcome.await.unwrap_or(ended))
+        }),
+        Err(refused) => Box::pin(std::future::ready((ticket, refused))),
     }
 }
 
@@ -436,5 +403,35 @@ fn mouse_msg(mouse: &MouseEvent) -> Option<Msg> {
         MouseEventKind::ScrollDown => Some(Msg::Wheel { column, row, down: true }),
         MouseEventKind::ScrollUp => Some(Msg::Wheel { column, row, down: false }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RunSlot;
+    use crate::report::fixtures::{self, Engine};
+
+    const PAUSE: Command = Command::PauseRun { run: RunSlot(0) };
+
+    #[tokio::test]
+    async fn a_command_reaches_the_engine_and_its_outcome_comes_back_with_its_number() {
+        let mut engine = Engine::showing(fixtures::busy());
+        let answer = ask(&engine.handle(), 7, PAUSE);
+        let request = engine.commands.recv().await.unwrap();
+        assert_eq!(request.command, PAUSE);
+        request.reply.send(CommandOutcome::Done("paused".to_owned())).unwrap();
+        assert_eq!(answer.await, (7, CommandOutcome::Done("paused".to_owned())));
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_has_ended_or_ends_meanwhile_is_an_outcome_too() {
+        let mut engine = Engine::showing(fixtures::busy());
+        let handle = engine.handle();
+        let meanwhile = ask(&handle, 1, PAUSE);
+        drop(engine.commands.recv().await);
+        assert_eq!(meanwhile.await, (1, CommandOutcome::Refused("the run ended first".to_owned())));
+        drop(engine);
+        assert_eq!(ask(&handle, 2, PAUSE).await, (2, CommandOutcome::Refused("the run has ended".to_owned())));
     }
 }

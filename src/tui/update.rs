@@ -1,13 +1,15 @@
 //! What an input does to the screens, and what it asks of the world around them. Pure: no terminal, no engine, no clock.
 
-use crate::model::{Command, CommandOutcome, Mono, OrgId, RunStatus, Snapshot};
+use std::time::Duration;
+
+use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
-use super::state::{Asked, CapAsk, LogSize, Overlay, Toast, Tone, UiState, open_runs, shown_run};
+use super::commands::{answered, change_cap, forget_settled, pause_org, pause_run, say, send, set_cap};
+use super::state::{LogSize, Overlay, Tone, UiState, open_runs};
 use super::valid::valid;
 use super::view::hit::{Target, at};
-use std::time::Duration;
 
 /// Something that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,10 +83,6 @@ pub enum LogMove {
     Follow,
 }
 
-/// How long a message stays.
-const TOAST: Duration = Duration::from_secs(8);
-/// How long a cap that was asked for is taken as set while no picture shows it.
-const CAP_GRACE: Duration = Duration::from_secs(2);
 /// How long the final state stays on screen with [`UiState::leave_when_done`].
 pub const LINGER: Duration = Duration::from_secs(3);
 
@@ -166,41 +164,6 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
     }
 }
 
-fn say(ui: &mut UiState, text: String, tone: Tone, now: Mono) {
-    ui.toast = Some(Toast { text, tone, until: now + TOAST });
-}
-
-/// Sends a command, and says that it was asked.
-fn send(
-    ui: &mut UiState,
-    command: Command,
-    what: String,
-    cap: Option<(OrgId, crate::model::Family, u32)>,
-    now: Mono,
-) -> Vec<Reaction> {
-    ui.ticket += 1;
-    let ticket = ui.ticket;
-    say(ui, format!("asked: {what}"), Tone::Asked, now);
-    ui.asked.push(Asked { ticket, what, cap, at: now });
-    vec![Reaction::Send { ticket, command }]
-}
-
-fn answered(ui: &mut UiState, ticket: u64, outcome: &CommandOutcome, now: Mono) -> Vec<Reaction> {
-    let Some(at) = ui.asked.iter().position(|asked| asked.ticket == ticket) else { return Vec::new() };
-    let what = ui.asked[at].what.clone();
-    let keeps = matches!(outcome, CommandOutcome::Done(_)) && ui.asked[at].cap.is_some();
-    if !keeps {
-        ui.asked.remove(at);
-    }
-    let (tone, text) = match outcome {
-        CommandOutcome::Done(text) => (Tone::Good, format!("done: {text}")),
-        CommandOutcome::AlreadySo(text) => (Tone::Good, format!("already so: {text}")),
-        CommandOutcome::Refused(text) => (Tone::Bad, format!("not done: {what}: {text}")),
-    };
-    say(ui, text, tone, now);
-    Vec::new()
-}
-
 /// Leaves when nothing goes on, else asks.
 fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
     if ui.is_over(snapshot) {
@@ -234,61 +197,6 @@ fn drain(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     open_runs(snapshot)
         .flat_map(|(run, _)| send(ui, Command::DrainRun { run }, "drain the run".to_owned(), None, now))
         .collect()
-}
-
-fn pause_run(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    let Some(run) = shown_run(snapshot) else { return Vec::new() };
-    let slot = run.slot;
-    if run.status == RunStatus::Paused {
-        send(ui, Command::ResumeRun { run: slot }, "resume the run".to_owned(), None, now)
-    } else {
-        send(ui, Command::PauseRun { run: slot }, "pause the run".to_owned(), None, now)
-    }
-}
-
-fn pause_org(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    let Some(org) = ui.selected_org(snapshot) else { return Vec::new() };
-    if action == Action::PauseOrg {
-        send(ui, Command::PauseOrg { org: org.id }, format!("pause {}", org.label), None, now)
-    } else {
-        send(ui, Command::ReviveOrg { org: org.id }, format!("revive {}", org.label), None, now)
-    }
-}
-
-/// A tenth of the polite cap, so that the steps mean the same for every family.
-fn cap_step(polite: u32) -> u32 {
-    (polite / 10).max(1)
-}
-
-fn change_cap(ui: &mut UiState, up: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    let Some((org, window)) = ui.selected_window(snapshot) else { return Vec::new() };
-    let seen = ui.cap(org.id, window);
-    let polite = window.polite_cap;
-    let step = cap_step(polite);
-    let wanted = match (up, seen < polite) {
-        // The polite cap is a stop on the way up, whatever the step.
-        (true, true) => seen.saturating_add(step).min(polite),
-        (true, false) => seen.saturating_add(step),
-        (false, _) => seen.saturating_sub(step).max(1),
-    };
-    let ask = CapAsk { org: org.id, label: org.label.clone(), family: window.family, seen, wanted, polite };
-    if up && wanted > polite {
-        ui.overlay = Some(Overlay::Cap { focus: 0, ask });
-        return Vec::new();
-    }
-    set_cap(ui, &ask, now)
-}
-
-fn set_cap(ui: &mut UiState, ask: &CapAsk, now: Mono) -> Vec<Reaction> {
-    let command = Command::SetCap {
-        org: ask.org,
-        family: ask.family,
-        seen: ask.seen,
-        cap: ask.wanted,
-        above_polite: ask.wanted > ask.polite && ask.wanted > ask.seen,
-    };
-    let what = format!("cap of {} for {} from {} to {}", ask.label, ask.family, ask.seen, ask.wanted);
-    send(ui, command, what, Some((ask.org, ask.family, ask.wanted)), now)
 }
 
 fn log(ui: &mut UiState, action: Action) -> Vec<Reaction> {
@@ -432,14 +340,7 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if ui.toast.as_ref().is_some_and(|toast| now >= toast.until) {
         ui.toast = None;
     }
-    ui.asked.retain(|asked| match asked.cap {
-        Some((id, family, cap)) => {
-            let windows = snapshot.orgs.iter().filter(|org| org.id == id).flat_map(|org| &org.windows);
-            let shown = windows.into_iter().any(|window| window.family == family && window.cap == cap);
-            !shown && now.since(asked.at) < CAP_GRACE
-        }
-        None => true,
-    });
+    forget_settled(ui, snapshot, now);
     let nothing_to_wait_for = snapshot.runs.is_empty() && !ui.engine_gone;
     if !ui.is_over(snapshot) || nothing_to_wait_for {
         ui.over_since = None;

@@ -200,7 +200,7 @@ fn the_cap_passes_the_polite_cap_only_after_a_question_that_names_the_numbers() 
         assert_eq!((commands(&reactions), ui.overlay), (vec![], None));
     }
     let agreed = Command::SetCap { org: OrgId(0), family: Family::Haiku, seen: 100, cap: 110, above_polite: true };
-    assert_eq!(commands(&after(&busy, &[Action::CapUp, Action::AgreeCap]).1), [agreed.clone()]);
+    assert_eq!(commands(&after(&busy, &[Action::CapUp, Action::AgreeCap]).1), std::slice::from_ref(&agreed));
     let pressed = [Action::CapUp, Action::NextChoice, Action::PressChoice];
     assert_eq!(commands(&after(&busy, &pressed).1), [agreed]);
 }

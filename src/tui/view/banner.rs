@@ -38,7 +38,7 @@ pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
         let waiting = format::count(snapshot.store.unsynced);
         lines.push(banner(
             Weight::Needy,
-            format!("DISK: {} · {waiting} answers wait in memory, nothing new is sent", harmless(trouble)),
+            format!("DISK: {waiting} answers wait in memory, nothing new is sent: {}", harmless(trouble)),
         ));
     }
     lines.extend(leaving(ui, snapshot));
@@ -108,19 +108,26 @@ fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         .collect();
     let text = match waiting.as_slice() {
         [] => return None,
-        [(org, why)] => format!(
-            "{} IS PARKED: {} — see to {}, select it, press r",
-            harmless(&org.label),
-            why.as_str(),
-            harmless(&org.key_env)
-        ),
+        [(org, why)] => {
+            let label = harmless(&org.label);
+            let others = snapshot.orgs.len() > 1 && open_elsewhere(snapshot);
+            let rest = if others { " · its work goes to the others" } else { "" };
+            let key = harmless(&org.key_env);
+            format!("{label} IS PARKED: {} — select it and press r to revive · its key: {key}{rest}", why.as_str())
+        }
         many => {
             let names: Vec<String> =
                 many.iter().map(|(org, why)| format!("{} ({})", harmless(&org.label), why.as_str())).collect();
-            format!("{} ORGS ARE PARKED: {} — select one, press r", many.len(), names.join(", "))
+            format!("{} ORGS ARE PARKED: {} — select one and press r to revive", many.len(), names.join(", "))
         }
     };
     Some(banner(Weight::Needy, text))
+}
+
+/// Whether some org takes work.
+fn open_elsewhere(snapshot: &Snapshot) -> bool {
+    let closed = |condition: &Condition| matches!(condition, Condition::Parked { .. } | Condition::Paused);
+    snapshot.orgs.iter().any(|org| !closed(&org.condition))
 }
 
 /// The age of the picture, when it is old although a run goes on.

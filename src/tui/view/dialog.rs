@@ -27,7 +27,7 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
     let mut lines = Vec::new();
     for run in snapshot.runs.iter().filter(|run| !run.status.is_over()) {
         lines.push(format!(
-            "{} is {}: {} in flight, {} requests left.",
+            "{} is {}: {} in flight, {} left.",
             harmless(&run.input),
             run.status,
             format::count(run.counts.in_flight),
@@ -51,8 +51,10 @@ fn cap_words(ask: &CapAsk) -> Vec<String> {
     vec![
         format!("{}, {}: cap {} → {}.", harmless(&ask.label), ask.family, ask.seen, ask.wanted),
         String::new(),
-        format!("The polite cap is {}: more than that may push colleagues who", ask.polite),
-        "share this organisation's limits into 429s.".to_owned(),
+        format!(
+            "The polite cap is {}: more may push colleagues, who share the limits of this org, into 429s.",
+            ask.polite
+        ),
         String::new(),
         format!("y  raise to {}    Esc  keep {}", ask.wanted, ask.seen),
     ]

@@ -32,19 +32,25 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
     if layout.density == Density::Minimal {
         let bar = bars::outcomes(&run.counts, usize::from(area.width), scene.theme);
         put(buf, area, 1, bar);
-        put(buf, area, 2, joined(figures(scene, run, true), "  "));
+        put(buf, area, 2, joined(figures(scene, run, true), "  ", usize::from(area.width)));
         return;
     }
     let first = u16::from(layout.density == Density::Full);
     bar(buf, scene, area, 1 + first, run);
     let used = legend(buf, scene, area, 2 + first, run);
     let row = 2 + first + used;
-    put(buf, area, row, joined(figures(scene, run, false), "   "));
-    if layout.density == Density::Full {
-        let spark = bars::sparkline(&run.rate_history, 40.min(usize::from(area.width)), 1, 0);
+    let line = joined(figures(scene, run, false), "   ", usize::from(area.width));
+    let room = usize::from(area.width).saturating_sub(line.iter().map(Span::width).sum::<usize>() + 3);
+    put(buf, area, row, line);
+    if layout.density == Density::Full && room >= SPARK_MIN {
+        let spark = bars::sparkline(&run.rate_history, room.min(SPARK_MAX), 1, 0);
         put_right(buf, area, row, [styled(spark, scene.theme.info)]);
     }
 }
+
+/// Fewest and most columns of the run's sparkline.
+const SPARK_MIN: usize = 12;
+const SPARK_MAX: usize = 40;
 
 fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, run: &RunView, density: Density) {
     let theme = scene.theme;
@@ -91,7 +97,8 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
     for ((glyph, name, n), style) in parts {
         // What is in flight is told as it is: the bar counts a re-driven request once.
         let n = if name == "in flight" { run.counts.in_flight } else { n };
-        if n == 0 && !matches!(name, "succeeded" | "in flight" | "unsent") {
+        let always = name == "succeeded" || (!run.status.is_over() && matches!(name, "in flight" | "unsent"));
+        if n == 0 && !always {
             continue;
         }
         let figure = format::count(n);
@@ -142,18 +149,22 @@ fn figures(scene: &Scene<'_>, run: &RunView, short: bool) -> Vec<Vec<Span<'stati
     if !short && run.counts.re_drivable > 0 && !run.re_drives.is_empty() {
         let reasons: Vec<String> =
             run.re_drives.iter().take(3).map(|(why, n)| format!("{} {}", format::count(*n), harmless(why))).collect();
-        out.push(vec![styled(format!("re-driving {}", reasons.join(", ")), theme.warn)]);
+        out.push(vec![styled(format!("re-driving: {}", reasons.join(", ")), theme.warn)]);
     }
     out
 }
 
-fn joined(groups: Vec<Vec<Span<'static>>>, gap: &'static str) -> Vec<Span<'static>> {
-    let mut line = Vec::new();
-    for (at, group) in groups.into_iter().enumerate() {
-        if at > 0 {
+/// The groups that fit `columns`, in their order.
+fn joined(groups: Vec<Vec<Span<'static>>>, gap: &'static str, columns: usize) -> Vec<Span<'static>> {
+    let (mut line, mut used) = (Vec::new(), 0);
+    for group in groups {
+        let gap = if used == 0 { "" } else { gap };
+        let width = gap.len() + group.iter().map(Span::width).sum::<usize>();
+        if used + width <= columns {
+            used += width;
             line.push(Span::raw(gap));
+            line.extend(group);
         }
-        line.extend(group);
     }
     line
 }

@@ -111,7 +111,7 @@ fn entry(scene: &Scene<'_>, info: &ActionInfo, columns: usize) -> Vec<Span<'stat
     let usable = valid(info.action, scene.ui, scene.snapshot).is_ok();
     let (key, word) = if usable { (theme.key, theme.text) } else { (theme.dim, theme.dim) };
     let narrow = columns < 60;
-    let mut line = vec![styled(text::fit(&keys(scene.keymap, info), if narrow { 10 } else { 13 }), key)];
+    let mut line = vec![styled(text::fit(&keys(scene.keymap, info), if narrow { 10 } else { 14 }), key)];
     if !narrow {
         line.push(styled(text::fit(info.name, 15), theme.dim));
     }

@@ -59,7 +59,7 @@ pub struct Scene<'s> {
 ///  ▓▓▓██████████████████████████████████████████▚×↻▒▒················  61.7 %  12,345 / 20,000     header
 ///  ▓ cached 1,000   █ succeeded 11,300   ▒ in flight 296   · unsent 7,333
 ///  98.2/s   eta 1m18s   elapsed 2m05s   $18.53
-///  batch IS PARKED: auth — see to ANTHROPIC_BATCH_KEY, select it, press r                          banners
+///  batch IS PARKED: auth — select it and press r to revive · its key: ANTHROPIC_BATCH_KEY · …       banners
 /// ┏ high-prio ━━━━━━━━━━━━━━━━━━━┓┌ batch ───────────────────────┐┌ low-prio ───────────────────┐
 /// ┃● steady                      ┃│■ parked: auth — press r …    ││▼ easing: colleague active …  │  orgs
 /// ┃in flight  98 / 100  ████████·┃│in flight   0 /  50  ▒▒▒▒▒····││in flight  43 /  44  ████·····│

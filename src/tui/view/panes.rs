@@ -13,22 +13,22 @@ use super::words::{self, headroom_style};
 use super::{Scene, bars, frame, put, put_right, styled};
 
 /// Columns of the names on the left.
-const NAME: usize = 10;
+const NAME: usize = 9;
 
 /// Draws it.
 ///
 /// ```text
-/// ┏ high-prio ━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
-/// ┃● steady                              ┃
-/// ┃in flight   98 / 100 ████████████████▒┃   in flight, window, ceiling
-/// ┃           cap 100                    ┃
-/// ┃headroom    62 % ██████████······ outp┃   the tightest limiter, then the others
-/// ┃           77 % input-tok · 91 % reque┃
-/// ┃429         0 steady · 0 ramp         ┃
-/// ┃errors      0 529 · 0 5xx · 0 network ┃
-/// ┃latency    1.5s p50 · 3.0s p95        ┃
-/// ┃33.4/s     ▃▄▅▆▇▇▇▆▇▇▃▄▅▆▇▇▇▆▇▇ $6.17┃
-/// ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+/// ┌ batch ─────────────────────────────────┐
+/// │ ◆ backing off 0:42 (rate-limited)      │
+/// │ in flight    0/50   ▒▒▒▒▒▒···· cap 100 │   in flight, window, what is left to the ceiling
+/// │ headroom   0 % ··············· out-tok │   the tightest limiter, then the others
+/// │          62 % reqs                     │
+/// │ 429        180 steady   32 ramp        │
+/// │ errors       4 529    0 5xx    0 net   │
+/// │ latency   1.5s p50 3.0s p95            │
+/// │ tokens    4.2M in  388k out      $6.17 │
+/// │ 0/s      ▄▅▆▇▇▇▆▇▇▃▄▅▆▇▇▇▆▇▇▅▂▁▁▁▁▁▁▁▁ │
+/// └────────────────────────────────────────┘
 /// ```
 pub fn render(buf: &mut Buffer, scene: &Scene<'_>, cell: &OrgCell) {
     let Some(org) = scene.snapshot.orgs.get(cell.ix) else { return };
@@ -46,7 +46,8 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, cell: &OrgCell) {
     let title = if selected { theme.selected } else { theme.strong };
     let inner = frame(buf, cell.area, Span::styled(label, title), selected, edge);
     let mut rows = Rows { buf, area: pad(inner), at: 0 };
-    rows.line([styled(format!("{} {}", word.glyph, word.long), word.style(theme))]);
+    let (state, _) = word.fitting(rows.width());
+    rows.line([styled(state, word.style(theme))]);
     windows(&mut rows, scene, org, selected);
     headroom(&mut rows, scene, org);
     counters(&mut rows, scene, org);
@@ -96,7 +97,7 @@ fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool
             (false, _) => "in flight".to_owned(),
         };
         let figures = format!(
-            "{:>4} / {:<4} ",
+            "{:>5}/{:<5}",
             format::short_count(u64::from(window.in_flight)),
             format::short_count(u64::from(window.window))
         );
@@ -132,7 +133,7 @@ fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     let theme = scene.theme;
     let name = styled(text::fit("headroom", NAME), theme.dim);
     let Some(headroom) = org.headroom else {
-        rows.line([name, styled("   – no answer has told yet", theme.dim)]);
+        rows.line([name, styled("    – not told yet", theme.dim)]);
         rows.line([]);
         return;
     };
@@ -148,9 +149,9 @@ fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
         .limiters
         .iter()
         .skip(1)
-        .map(|limiter| format!("{:>5} {}", format::percent(limiter.headroom), words::limiter(limiter.limiter)))
+        .map(|limiter| format!("{} {}", format::percent(limiter.headroom), words::limiter(limiter.limiter)))
         .collect();
-    rows.line([styled(" ".repeat(NAME), theme.dim), styled(others.join(" ·"), theme.dim)]);
+    rows.line([styled(" ".repeat(NAME), theme.dim), styled(format!(" {}", others.join(" · ")), theme.dim)]);
 }
 
 fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
@@ -162,7 +163,7 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
             // Zeros are quiet, so that the eye finds what happened.
             let style = if *n > 0 { theme.warn } else { theme.dim };
             out.push(styled(format!("{:>5}", format::short_count(*n)), style));
-            out.push(styled(format!(" {name}  "), theme.dim));
+            out.push(styled(format!(" {name}"), theme.dim));
         }
         out
     };
@@ -170,23 +171,23 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
         std::iter::once(styled(text::fit(name, NAME), theme.dim)).chain(figures).collect::<Vec<_>>()
     };
     rows.line(named("429", counted(&[(totals.n_429_steady, "steady"), (totals.n_429_ramp, "ramp")])));
-    let errors = [(totals.n_overloaded, "529"), (totals.n_5xx, "5xx"), (totals.n_transport, "network")];
+    let errors = [(totals.n_overloaded, "529"), (totals.n_5xx, "5xx"), (totals.n_transport, "net")];
     rows.line(named("errors", counted(&errors)));
     let figures = [
         styled(format!("{:>5}", format::latency(org.latency_p50_ms)), theme.text),
-        styled(" p50  ", theme.dim),
+        styled(" p50", theme.dim),
         styled(format!("{:>5}", format::latency(org.latency_p95_ms)), theme.text),
-        styled(" p95  ", theme.dim),
+        styled(" p95", theme.dim),
     ];
     rows.line(named("latency", figures.to_vec()));
-    if rows.left() > 2 {
+    if rows.left() > 1 {
         let figures = [
             styled(format!("{:>5}", format::short_count(totals.tokens_in)), theme.text),
-            styled(" in   ", theme.dim),
-            styled(format!("{:>5}", format::short_count(totals.tokens_out)), theme.text),
-            styled(" out  ", theme.dim),
-            styled(format::money(totals.cost), theme.text),
+            styled(" in", theme.dim),
+            styled(format!("{:>6}", format::short_count(totals.tokens_out)), theme.text),
+            styled(" out ", theme.dim),
         ];
+        put_right(rows.buf, rows.area, rows.at, [styled(format::money(totals.cost), theme.strong)]);
         rows.line(named("tokens", figures.to_vec()));
     }
 }

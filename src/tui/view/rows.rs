@@ -12,8 +12,10 @@ use super::layout::{Density, Layout};
 use super::words::{self, Weight, Word, headroom_style};
 use super::{Scene, bars, put, put_right, styled};
 
-/// Columns of the figures on the right: in flight, headroom, rate, 429s, with the gaps between them.
-const FIGURES: usize = 40;
+/// Columns of the figures on the right: in flight, its gauge, headroom, rate, 429s, with the gaps between them.
+const FIGURES: usize = 11 + GAUGE + 6 + 9 + 7;
+/// Columns of the gauge.
+const GAUGE: usize = 8;
 /// Columns of a sparkline, where there is room.
 const SPARK: usize = 30;
 
@@ -51,14 +53,14 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout, lines: u16) 
 
 fn label_width(scene: &Scene<'_>, width: u16, minimal: bool) -> usize {
     let longest = scene.snapshot.orgs.iter().map(|org| text::width(&harmless(&org.label))).max().unwrap_or(0);
-    let most = if minimal { 12 } else { usize::from(width / 5).clamp(12, 24) };
+    let most = if minimal { 12 } else { usize::from(width / 6).clamp(12, 24) };
     longest.clamp(6, most)
 }
 
 fn heading(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, label: usize) {
     let name = text::fit("org", label);
     put(buf, area, 0, [styled(format!("  {name}  state"), scene.theme.dim)]);
-    let right = format!("{:<22}{:>5}  {:>8} {:>5}  ", "in flight", "room", "rate", "429");
+    let right = format!("{:>12}{:>GAUGE$}{:>5} {:>8} {:>5} ", "in flight ", "", "room", "rate", "429");
     let spark = if wide(area) { " ".repeat(SPARK + 2) } else { String::new() };
     put_right(buf, area, 0, [styled(format!("{right}{spark}"), scene.theme.dim)]);
 }
@@ -83,11 +85,15 @@ impl Row<'_> {
         vec![styled(mark, theme.selected), styled(text::fit(&harmless(&self.org.label), self.label), style)]
     }
 
+    /// Columns of the state in the table.
+    fn state_columns(&self, area: Rect) -> usize {
+        let spark = if wide(area) { SPARK + 2 } else { 0 };
+        usize::from(area.width).saturating_sub(2 + self.label + 2 + FIGURES + spark)
+    }
+
     fn state(&self, scene: &Scene<'_>, columns: usize) -> Span<'static> {
-        let word = &self.word;
-        let fits = text::width(&word.long) + 2 <= columns;
-        let text = if fits { &word.long } else { &word.short };
-        styled(text::fit(&format!("{} {text}", word.glyph), columns), word.style(scene.theme))
+        let (state, _) = self.word.fitting(columns);
+        styled(text::fit(&state, columns), self.word.style(scene.theme))
     }
 
     /// `› high-prio  ● steady            98/100`
@@ -101,46 +107,45 @@ impl Row<'_> {
 
     fn table(&self, buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         let theme = scene.theme;
-        let spark = if wide(area) { SPARK + 2 } else { 0 };
-        let columns = usize::from(area.width).saturating_sub(2 + self.label + 2 + FIGURES + spark + 6);
         let mut line = self.name(scene);
-        line.extend([Span::raw("  "), self.state(scene, columns)]);
+        line.extend([Span::raw("  "), self.state(scene, self.state_columns(area))]);
         put(buf, area, 0, line);
         let org = self.org;
         let limited = org.totals.n_429_steady.saturating_add(org.totals.n_429_ramp);
         let headroom = org.headroom.map_or("–".to_owned(), format::percent);
         let mut right = vec![styled(format!("{:>5}/{:<5}", short(org.in_flight()), short(org.window())), theme.text)];
-        right.extend(bars::window(org.in_flight(), org.window(), org.ceiling(), 10, theme));
+        right.extend(bars::window(org.in_flight(), org.window(), org.ceiling(), GAUGE, theme));
         right.extend([
             styled(format!(" {headroom:>5}"), org.headroom.map_or(theme.dim, |h| headroom_style(h, theme))),
-            styled(format!("  {:>8}", text::cut(&format::rate(org.rate), 8)), theme.text),
-            styled(format!(" {:>5}  ", format::short_count(limited)), if limited > 0 { theme.warn } else { theme.dim }),
+            styled(format!(" {:>8}", text::cut(&format::rate(org.rate), 8)), theme.text),
+            styled(format!(" {:>5} ", format::short_count(limited)), if limited > 0 { theme.warn } else { theme.dim }),
         ]);
-        if spark > 0 {
+        if wide(area) {
             right.push(styled(format!("{}  ", bars::sparkline(&org.rate_history, SPARK, 1, 0)), theme.info));
         }
         put_right(buf, area, 0, right);
+    }
+
+    /// The cap of each family; one that is above the polite cap says so.
+    fn caps(&self, scene: &Scene<'_>) -> String {
+        let one = self.org.windows.len() == 1;
+        let caps = self.org.windows.iter().map(|window| {
+            let cap = scene.ui.cap(self.org.id, window);
+            let family = if one { String::new() } else { format!("{} ", window.family) };
+            let above =
+                if cap > window.polite_cap { format!(" > polite {}", window.polite_cap) } else { String::new() };
+            format!("{family}cap {}{above}", short(cap))
+        });
+        caps.collect::<Vec<_>>().join(", ")
     }
 
     /// What the first line has no room for.
     fn details(&self, buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         let theme = scene.theme;
         let totals = &self.org.totals;
-        let mut parts = Vec::new();
-        let windows: Vec<String> = self
-            .org
-            .windows
-            .iter()
-            .map(|window| {
-                let cap = scene.ui.cap(self.org.id, window);
-                let above =
-                    if cap > window.polite_cap { format!(" > polite {}", window.polite_cap) } else { String::new() };
-                format!("{} cap {}{above}", window.family, short(cap))
-            })
-            .collect();
-        parts.push(windows.join(", "));
+        let mut parts = vec![self.caps(scene)];
         if let Some(limiter) = self.org.limiters.first() {
-            parts.push(format!("tightest {}", words::limiter(limiter.limiter)));
+            parts.push(words::limiter(limiter.limiter).to_owned());
         }
         for (n, name) in [
             (totals.n_429_steady, "429 steady"),
@@ -159,9 +164,17 @@ impl Row<'_> {
         let (tokens_in, tokens_out) = (format::short_count(totals.tokens_in), format::short_count(totals.tokens_out));
         parts.push(format!("{tokens_in} in {tokens_out} out"));
         let indent = " ".repeat(2 + self.label + 2);
-        let room = usize::from(area.width).saturating_sub(indent.len() + 1);
-        let shown = text::cut(&parts.join(" · "), room).into_owned();
-        put(buf, area, 1, [Span::raw(indent), styled(shown, theme.dim)]);
+        let mut room = usize::from(area.width).saturating_sub(indent.len() + 1);
+        let mut line = vec![Span::raw(indent)];
+        // The reason of a state comes first when the line above has no room for it.
+        let (_, told) = self.word.fitting(self.state_columns(area));
+        if !told {
+            let reason = text::cut(&self.word.why, room).into_owned();
+            room = room.saturating_sub(text::width(&reason) + 3);
+            line.extend([styled(reason, self.word.style(theme)), styled(" · ", theme.dim)]);
+        }
+        line.push(styled(text::cut(&parts.join(" · "), room).into_owned(), theme.dim));
+        put(buf, area, 1, line);
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use crate::model::snapshot::{Condition, OrgView};
 use crate::model::{RunStatus, limits::Limiter};
 use crate::report::format;
-use crate::report::text::harmless;
+use crate::report::text::{harmless, width};
 use crate::tui::theme::Theme;
 
 /// How much a state wants the operator's eye; the larger, the more.
@@ -28,21 +28,34 @@ pub enum Weight {
 pub struct Word {
     /// One column; distinct for each state.
     pub glyph: char,
-    /// The state in few words: `backing off 0:42`.
+    /// The state in few words: `easing: colleague`.
     pub short: String,
-    /// With its reason: `backing off 0:42 (rate-limited)`.
-    pub long: String,
+    /// The state in full: `easing: colleague active`.
+    pub full: String,
+    /// Why, or what to do: `headroom 9 %`, `press r to revive`. Empty when there is nothing to add.
+    pub why: String,
     /// How much it matters.
     pub weight: Weight,
 }
 
 impl Word {
-    fn new(glyph: char, weight: Weight, short: String, long: String) -> Word {
-        Word { glyph, short, long, weight }
+    fn new(glyph: char, weight: Weight, text: impl Into<String>, why: impl Into<String>) -> Word {
+        let text = text.into();
+        Word { glyph, short: text.clone(), full: text, why: why.into(), weight }
     }
 
-    fn plain(glyph: char, weight: Weight, text: &str) -> Word {
-        Word::new(glyph, weight, text.to_owned(), text.to_owned())
+    /// Everything that `columns` columns have room for, with the glyph; whether the reason is in it comes too.
+    pub fn fitting(&self, columns: usize) -> (String, bool) {
+        let Word { glyph, short, full, why, .. } = self;
+        let whole = if why.is_empty() { format!("{glyph} {full}") } else { format!("{glyph} {full} ({why})") };
+        let without = format!("{glyph} {full}");
+        if width(&whole) <= columns {
+            (whole, true)
+        } else if width(&without) <= columns {
+            (without, false)
+        } else {
+            (format!("{glyph} {short}"), false)
+        }
     }
 
     /// The style of its weight.
@@ -61,56 +74,48 @@ impl Word {
 pub fn condition(org: &OrgView, age_ms: u64) -> Word {
     let left = |ms: u64| format::countdown(ms.saturating_sub(age_ms));
     match &org.condition {
-        Condition::Idle => Word::plain('○', Weight::Quiet, "idle"),
-        Condition::Ramping => Word::plain('▲', Weight::Moving, "ramping"),
-        Condition::Steady => Word::plain('●', Weight::Well, "steady"),
-        Condition::Easing { headroom } => Word::new(
-            '▼',
-            Weight::Waiting,
-            "easing: colleague".to_owned(),
-            format!("easing: colleague active (headroom {})", format::percent(*headroom)),
-        ),
+        Condition::Idle => Word::new('○', Weight::Quiet, "idle", ""),
+        Condition::Ramping => Word::new('▲', Weight::Moving, "ramping", ""),
+        Condition::Steady => Word::new('●', Weight::Well, "steady", ""),
+        Condition::Easing { headroom } => {
+            let why = format!("headroom {}", format::percent(*headroom));
+            let word = Word::new('▼', Weight::Waiting, "easing: colleague", why);
+            Word { full: "easing: colleague active".to_owned(), ..word }
+        }
         Condition::BackingOff { for_ms, why } => {
-            let short = format!("backing off {}", left(*for_ms));
-            let long = format!("{short} ({})", harmless(why));
-            Word::new('◆', Weight::Waiting, short, long)
+            Word::new('◆', Weight::Waiting, format!("backing off {}", left(*for_ms)), harmless(why))
         }
         Condition::Parked { why, for_ms: None } => {
-            let short = format!("parked: {}", why.as_str());
-            let long = format!("{short} — press r to revive");
-            Word::new('■', Weight::Needy, short, long)
+            Word::new('■', Weight::Needy, format!("parked: {}", why.as_str()), "press r to revive")
         }
         Condition::Parked { why, for_ms: Some(ms) } => {
-            let short = format!("parked: {}", why.as_str());
-            let long = format!("{short} {} — r revives", left(*ms));
-            Word::new('■', Weight::Needy, short, long)
+            let word = Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), "r revives");
+            Word { full: format!("{} {}", word.short, left(*ms)), ..word }
         }
-        Condition::Probing => Word::plain('?', Weight::Moving, "probing"),
-        Condition::Paused => {
-            Word::new('=', Weight::Waiting, "paused".to_owned(), "paused — press r to go on".to_owned())
-        }
+        Condition::Probing => Word::new('?', Weight::Moving, "probing", ""),
+        Condition::Paused => Word::new('=', Weight::Waiting, "paused", "press r to go on"),
     }
 }
 
 /// What a run does.
 pub fn status(status: RunStatus) -> Word {
     match status {
-        RunStatus::Planned => Word::plain('○', Weight::Quiet, "planned"),
-        RunStatus::Running => Word::plain('●', Weight::Well, "running"),
-        RunStatus::Paused => Word::plain('=', Weight::Waiting, "paused"),
-        RunStatus::Holding => Word::plain('■', Weight::Needy, "holding"),
-        RunStatus::Draining => Word::plain('▼', Weight::Waiting, "draining"),
-        RunStatus::Incomplete => Word::plain('■', Weight::Waiting, "incomplete"),
-        RunStatus::Finished => Word::plain('✓', Weight::Well, "finished"),
+        RunStatus::Planned => Word::new('○', Weight::Quiet, "planned", ""),
+        RunStatus::Running => Word::new('●', Weight::Well, "running", ""),
+        RunStatus::Paused => Word::new('=', Weight::Waiting, "paused", ""),
+        RunStatus::Holding => Word::new('■', Weight::Needy, "holding", ""),
+        RunStatus::Draining => Word::new('▼', Weight::Waiting, "draining", ""),
+        RunStatus::Incomplete => Word::new('■', Weight::Waiting, "incomplete", ""),
+        RunStatus::Finished => Word::new('✓', Weight::Well, "finished", ""),
     }
 }
 
 /// A limiter's name, short enough for a gauge.
 pub fn limiter(limiter: Limiter) -> &'static str {
     match limiter {
-        Limiter::Requests => "requests",
-        Limiter::InputTokens => "input-tok",
-        Limiter::OutputTokens => "output-tok",
+        Limiter::Requests => "reqs",
+        Limiter::InputTokens => "in-tok",
+        Limiter::OutputTokens => "out-tok",
         Limiter::Tokens => "tokens",
     }
 }
