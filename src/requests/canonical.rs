@@ -50,7 +50,11 @@ impl Canonicaliser {
             b'{' if depth < MAX_DEPTH => self.object(text, at, depth),
             b'[' if depth < MAX_DEPTH => self.array(text, at, depth),
             b'{' | b'[' => self.verbatim(text, at, skip_value(text, at)?),
-            _ => self.verbatim(text, at, scalar_end(text, at)),
+            // A scalar of nothing is no JSON, and taking it for one would never get past it.
+            _ => match scalar_end(text, at) {
+                end if end > at => self.verbatim(text, at, end),
+                _ => None,
+            },
         }
     }
 

@@ -201,6 +201,11 @@ proptest! {
     }
 
     #[test]
+    fn brackets_and_commas_out_of_place_come_to_an_end(text in "[\\[\\]{},:\" 1]{0,12}") {
+        Canonicaliser::default().canonical(text.as_bytes());
+    }
+
+    #[test]
     fn text_that_is_not_json_is_no_danger(text in any::<Vec<u8>>()) {
         Canonicaliser::default().canonical(&text);
         let _ = member(&text, "params");
