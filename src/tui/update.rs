@@ -51,7 +51,7 @@ pub enum Msg {
 }
 
 /// Something to do outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Hand a command to the engine; its outcome comes back with the number.
     Send {

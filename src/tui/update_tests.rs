@@ -24,7 +24,7 @@ fn commands(reactions: &[Reaction]) -> Vec<Command> {
     reactions
         .iter()
         .filter_map(|reaction| match reaction {
-            Reaction::Send { command, .. } => Some(command.clone()),
+            Reaction::Send { command, .. } => Some(*command),
             _ => None,
         })
         .collect()
