@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::model::{DispatchSettings, Family, OrgSpec, WireSettings};
@@ -46,18 +45,19 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
         let run = run_file(&input, false, "the demo shows the sync path".to_owned(), &setup)?;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
+        let named = format!("demo, scenario {}", args.scenario);
         let last = vec![Last::Unsent; input.len() as usize];
         let ready = Ready { dir, run, state, last, recovered: None };
         let logging = Logging::start(front, &place.log_dir, &place.run_dir, setup.scrubber.clone())?;
         let shown = Shown { front, show: args.show.clone(), leave_when_done: true };
-        let (engine, run) = ready.specs(Indexed { input, cached: None }, &setup, front != Front::Screen);
+        let (engine, run) = ready.specs(named, Indexed { input, cached: None }, &setup, front != Front::Screen);
         // The scenario's clock starts with the run.
         let sim = SharedSim::new(scenario, args.seed, scale);
         tokio::spawn(serve(listener, sim, std::future::pending()));
         drive(engine, run, &shown, &logging).await
     })?;
-    if place.temporary.is_some() && front != Front::Json {
-        out::say("fandeck: the run directory of the demo was a temporary one; --run-dir DIR keeps it");
+    if let (Some(kept), true) = (&place.temporary, front != Front::Json) {
+        out::say(&format!("fandeck: the files of the demo stay in {} until you delete them", kept.display()));
     }
     Ok(exit_code)
 }
@@ -67,8 +67,8 @@ struct Place {
     run_dir: PathBuf,
     input: PathBuf,
     log_dir: PathBuf,
-    /// Goes with the demo.
-    temporary: Option<TempDir>,
+    /// The directory of them all, when nobody named one. It stays: results of the demo can be exported like any other's.
+    temporary: Option<PathBuf>,
 }
 
 impl Place {
@@ -76,8 +76,8 @@ impl Place {
         let temporary = |error| Failure::usage(format!("failed to make a temporary directory: {error}; set TMPDIR"));
         match run_dir {
             None => {
-                let temp = tempfile::Builder::new().prefix("fandeck-demo-").tempdir().map_err(temporary)?;
-                let at = |name: &str| temp.path().join(name);
+                let temp = tempfile::Builder::new().prefix("fandeck-demo-").tempdir().map_err(temporary)?.keep();
+                let at = |name: &str| temp.join(name);
                 Ok(Place { run_dir: at("run"), input: at("input.jsonl"), log_dir: at("logs"), temporary: Some(temp) })
             }
             Some(dir) => {

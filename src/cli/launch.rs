@@ -101,8 +101,14 @@ impl Ready {
         take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
     }
 
-    /// What the engine needs.
-    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
+    /// What the engine needs. `input` is what the input is called on the screen.
+    pub(crate) fn specs(
+        self,
+        input: String,
+        indexed: Indexed,
+        setup: &Setup,
+        unattended: bool,
+    ) -> (EngineSpec, RunSpec) {
         let Ready { dir, run, mut state, last, recovered } = self;
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
         // A session that ended without a word left calls in flight, which may have been billed.
@@ -111,7 +117,7 @@ impl Ready {
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
-            input: if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() },
+            input,
             path: Route::Sync,
             route_reason: run.route_reason,
             model: model_name(&indexed.input),

@@ -40,7 +40,9 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     fill_cache(&args.dir, &mut indexed, &recovered);
     let mut ready = Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone())
+    let run_input = &ready.run.input;
+    let named = if run_input.spooled { "standard input".to_owned() } else { run_input.path.display().to_string() };
+    launch(ready, named, indexed, &setup, front, args.drive.show.clone())
 }
 
 /// Where the input of a run is: in its directory when it was standard input.

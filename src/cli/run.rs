@@ -52,12 +52,14 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone())
+    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
+    launch(ready, named, indexed, &setup, front, args.drive.show.clone())
 }
 
 /// Hands a run to the engine and shows it.
 pub(crate) fn launch(
     ready: Ready,
+    input: String,
     indexed: Indexed,
     setup: &Setup,
     front: Front,
@@ -65,7 +67,7 @@ pub(crate) fn launch(
 ) -> Outcome {
     let logging = Logging::start(front, &setup.log_dir, ready.dir.path(), setup.scrubber.clone())?;
     let shown = Shown { front, show, leave_when_done: false };
-    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
+    let (engine, run) = ready.specs(input, indexed, setup, front != Front::Screen);
     runtime()?.block_on(drive(engine, run, &shown, &logging))
 }
 
