@@ -51,7 +51,16 @@ pub(super) const NAME: &str = "lock";
 /// A held lock. It ends with this value, and with the process in any case.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a child that another thread is just starting has a copy of the handle until it executes
+/// its program, and the lock lives as long as the last copy. Taking it back by name ends it for all copies.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A failure leaves what closing does.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -86,7 +95,7 @@ impl Lock {
         }
         let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
         text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 
     /// Who holds the lock of a directory, if anybody does. Never waits.
@@ -98,7 +107,8 @@ impl Lock {
             Err(err) => return Err(StoreError::io("open", &path)(err)),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(None),
+            // Taken back by name, as in `Drop`.
+            Ok(()) => file.unlock().map(|()| None).map_err(StoreError::io("lock", &path)),
             Err(TryLockError::WouldBlock) => Ok(Some(named(&mut file))),
             Err(TryLockError::Error(err)) => Err(StoreError::io("lock", &path)(err)),
         }
@@ -154,6 +164,17 @@ mod tests {
             }
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         });
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_owner_although_a_child_that_is_being_started_has_a_copy_of_the_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = Lock::take(dir.path()).unwrap();
+        let copy_of_the_child = lock.file.try_clone().unwrap();
+        drop(lock);
+        assert_eq!(Lock::owner(dir.path()).unwrap(), None);
+        drop(Lock::take(dir.path()).unwrap());
+        drop(copy_of_the_child);
     }
 
     #[test]
