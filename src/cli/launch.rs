@@ -111,7 +111,7 @@ impl Ready {
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
-            input: if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() },
+            input: input_name(&run),
             path: Route::Sync,
             route_reason: run.route_reason,
             model: model_name(&indexed.input),
@@ -133,6 +133,11 @@ impl Ready {
         let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state };
         (engine, run)
     }
+}
+
+/// The input as the operator knows it.
+pub(crate) fn input_name(run: &RunFile) -> String {
+    if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() }
 }
 
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.

@@ -10,6 +10,7 @@ use super::args::ResumeArgs;
 use super::drive::Front;
 use super::failure::{Failure, Outcome};
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
+use super::logging::Logging;
 use super::out;
 use super::run::launch;
 use super::setup::Setup;
@@ -40,7 +41,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     fill_cache(&args.dir, &mut indexed, &recovered);
     let mut ready = Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone())
+    let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
 
 /// Where the input of a run is: in its directory when it was standard input.

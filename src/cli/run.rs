@@ -31,6 +31,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
     let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    // Before the run is made, so that a place that takes no log leaves no run behind.
+    let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
         Some(input) => input,
         None => {
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone())
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
 
 /// Hands a run to the engine and shows it.
@@ -62,11 +64,11 @@ pub(crate) fn launch(
     setup: &Setup,
     front: Front,
     show: super::args::ShowArgs,
+    logging: &Logging,
 ) -> Outcome {
-    let logging = Logging::start(front, &setup.log_dir, ready.dir.path(), setup.scrubber.clone())?;
     let shown = Shown { front, show, leave_when_done: false };
     let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
-    runtime()?.block_on(drive(engine, run, &shown, &logging))
+    runtime()?.block_on(drive(engine, run, &shown, logging))
 }
 
 /// The rule that chose the path.

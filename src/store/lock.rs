@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -67,17 +67,15 @@ impl Lock {
     /// Takes the lock of a directory and names this process in it.
     pub(super) fn take(dir: &Path) -> Result<Lock, StoreError> {
         let path = dir.join(NAME);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(StoreError::io("open", &path))?;
+        let mut file = open(&path)?;
         loop {
             match file.try_lock() {
-                Ok(()) => break,
+                // A claim that was given up takes its file away; whoever waited for that one locked nothing.
+                Ok(()) if is_at(&file, &path) => break,
+                Ok(()) => {
+                    file = open(&path)?;
+                    continue;
+                }
                 Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -112,6 +110,21 @@ impl Lock {
             Err(TryLockError::WouldBlock) => Ok(Some(named(&mut file))),
             Err(TryLockError::Error(err)) => Err(StoreError::io("lock", &path)(err)),
         }
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(StoreError::io("open", path))
+}
+
+/// Whether a path leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => identity(ours) == identity(there),
+        _ => false,
     }
 }
 
@@ -175,6 +188,18 @@ mod tests {
         assert_eq!(Lock::owner(dir.path()).unwrap(), None);
         drop(Lock::take(dir.path()).unwrap());
         drop(copy_of_the_child);
+    }
+
+    #[test]
+    fn a_lock_on_a_file_that_was_taken_away_is_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(NAME);
+        let file = open(&path).unwrap();
+        assert!(is_at(&file, &path));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_at(&file, &path));
+        let _again = Lock::take(dir.path()).unwrap();
+        assert!(!is_at(&file, &path) && path.exists());
     }
 
     #[test]
