@@ -6,6 +6,7 @@ use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
 use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{json, plain, summary};
+use crate::store::{RunDir, StateFile};
 use crate::tui;
 
 use super::args::ShowArgs;
@@ -79,6 +80,9 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
     warn_of_losses(&end);
     let exit_code = exit_code(end.exit_code, &by_signal);
+    if exit_code != end.exit_code {
+        keep_exit_code(&end.closed.dir, exit_code);
+    }
     if shown.front == Front::Screen {
         out::print(&summary::text(&handle.snapshot(), exit_code))?;
     }
@@ -143,6 +147,15 @@ fn options(shown: &Shown, logging: &Logging) -> tui::TuiOptions {
 
 fn code_of(run: &RunView) -> u8 {
     run.exit_code.unwrap_or_else(|| run.counts.exit_code())
+}
+
+/// The engine does not know of signals: what `state.json` says of the end is put right, so that a report tells what the last
+/// line told. A disk that does not take it leaves 4, which is as true.
+fn keep_exit_code(dir: &RunDir, exit_code: u8) {
+    if let Ok(Some(mut state)) = StateFile::load(dir.path()) {
+        state.exit_code = Some(exit_code);
+        let _ = state.save(dir.path());
+    }
 }
 
 fn warn_of_losses(end: &RunEnd) {

@@ -141,6 +141,11 @@ impl Ready {
     }
 }
 
+/// The input as the operator knows it.
+pub(crate) fn input_name(run: &RunFile) -> String {
+    if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() }
+}
+
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.
 fn prior(orgs: &[OrgSpec], state: &StateFile, recovered: Option<&Recovered>) -> Vec<OrgTotals> {
     let totals = |org: &OrgSpec| {

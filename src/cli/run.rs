@@ -13,7 +13,7 @@ use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 use super::args::{PathArg, RunArgs};
 use super::drive::{Front, Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
-use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
+use super::launch::{Indexed, Ready, in_words, index, input_name, projection, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
 use super::setup::Setup;
@@ -31,6 +31,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
     let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    // Before the run is made, so that a place that takes no log leaves no run behind.
+    let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
         Some(input) => input,
         None => {
@@ -52,23 +54,22 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None };
     ready.take_hits(&indexed)?;
-    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    launch(ready, named, indexed, &setup, front, args.drive.show.clone())
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
 
 /// Hands a run to the engine and shows it.
 pub(crate) fn launch(
     ready: Ready,
-    input: String,
     indexed: Indexed,
     setup: &Setup,
     front: Front,
     show: super::args::ShowArgs,
+    logging: &Logging,
 ) -> Outcome {
-    let logging = Logging::start(front, &setup.log_dir, ready.dir.path(), setup.scrubber.clone())?;
     let shown = Shown { front, show, leave_when_done: false };
+    let input = input_name(&ready.run);
     let (engine, run) = ready.specs(input, indexed, setup, front != Front::Screen);
-    runtime()?.block_on(drive(engine, run, &shown, &logging))
+    runtime()?.block_on(drive(engine, run, &shown, logging))
 }
 
 /// The rule that chose the path.
