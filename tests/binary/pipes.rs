@@ -49,7 +49,7 @@ fn t3_in_a_session_without_a_terminal_nothing_hangs() {
     let ended = Running::spawn(setsid).end();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     no_escapes(&ended);
-    drop(command.stdin(Stdio::null()));
+    command.stdin(Stdio::null());
 }
 
 #[test]
