@@ -239,7 +239,7 @@ pub(crate) struct DemoArgs {
     /// Seed of everything that is drawn by lot
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Keep the run directory here; without it, a temporary one that goes with the demo
+    /// The run directory; without it, a new one in the system's directory for temporary files
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// How to show it

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::model::{DispatchSettings, Family, OrgSpec, WireSettings};
@@ -17,7 +16,7 @@ use super::failure::{Failure, Outcome};
 use super::launch::{Indexed, Ready, index, store_failure};
 use super::logging::Logging;
 use super::out;
-use super::run::run_file;
+use super::run::{Named, run_file};
 use super::setup::Setup;
 use super::simulate::time_scale;
 
@@ -43,7 +42,9 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
             listener.local_addr().map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
         let setup = setup(&scenario, &format!("http://{address}"), cap, scale)?;
         let claim = RunDir::claim(&place.run_dir).map_err(|error| store_failure(&error))?;
-        let run = run_file(&input, false, "the demo shows the sync path".to_owned(), &setup)?;
+        let named = format!("demo, scenario {}", args.scenario);
+        let reason = "the demo shows the sync path".to_owned();
+        let run = run_file(&input, Named { named, spooled: false }, reason, &setup)?;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; input.len() as usize];
@@ -56,8 +57,8 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
         tokio::spawn(serve(listener, sim, std::future::pending()));
         drive(engine, run, &shown, &logging).await
     })?;
-    if place.temporary.is_some() && front != Front::Json {
-        out::say("fandeck: the run directory of the demo was a temporary one; --run-dir DIR keeps it");
+    if let (Some(kept), true) = (&place.temporary, front != Front::Json) {
+        out::say(&format!("fandeck: the files of the demo stay in {} until you delete them", kept.display()));
     }
     Ok(exit_code)
 }
@@ -67,8 +68,8 @@ struct Place {
     run_dir: PathBuf,
     input: PathBuf,
     log_dir: PathBuf,
-    /// Goes with the demo.
-    temporary: Option<TempDir>,
+    /// The directory of them all, when nobody named one. It stays: results of the demo can be exported like any other's.
+    temporary: Option<PathBuf>,
 }
 
 impl Place {
@@ -76,8 +77,8 @@ impl Place {
         let temporary = |error| Failure::usage(format!("failed to make a temporary directory: {error}; set TMPDIR"));
         match run_dir {
             None => {
-                let temp = tempfile::Builder::new().prefix("fandeck-demo-").tempdir().map_err(temporary)?;
-                let at = |name: &str| temp.path().join(name);
+                let temp = tempfile::Builder::new().prefix("fandeck-demo-").tempdir().map_err(temporary)?.keep();
+                let at = |name: &str| temp.join(name);
                 Ok(Place { run_dir: at("run"), input: at("input.jsonl"), log_dir: at("logs"), temporary: Some(temp) })
             }
             Some(dir) => {

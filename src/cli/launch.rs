@@ -135,9 +135,10 @@ impl Ready {
     }
 }
 
-/// The input as the operator knows it.
+/// The input as the operator named it.
 pub(crate) fn input_name(run: &RunFile) -> String {
-    if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() }
+    let input = &run.input;
+    if !input.named.is_empty() { input.named.clone() } else { input.path.display().to_string() }
 }
 
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         }
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
-    let file = run_file(&indexed.input, from_stdin, reason, &setup)?;
+    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
+    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
     if !args.drive.yes {
@@ -153,8 +154,16 @@ fn nonce(len: usize) -> String {
         .collect()
 }
 
+/// What the operator knows of an input.
+pub(crate) struct Named {
+    /// What it is called.
+    pub named: String,
+    /// It came by standard input.
+    pub spooled: bool,
+}
+
 /// What `run.json` says of a new run.
-pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+pub(crate) fn run_file(input: &Arc<Input>, from: Named, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
     let path = std::path::absolute(input.path())
         .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
     let nonce = nonce(8);
@@ -166,10 +175,11 @@ pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup:
         created_at: stamp::now(),
         input: InputFile {
             path,
+            named: from.named,
             sha256: input.sha256().to_owned(),
             count: u64::from(input.len()),
             bytes: input.bytes(),
-            spooled,
+            spooled: from.spooled,
         },
         path: Route::Sync,
         route_reason: reason,

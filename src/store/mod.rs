@@ -28,6 +28,7 @@ mod atomic;
 mod cache_writer;
 mod disk;
 mod group;
+mod mailbox;
 mod resolve;
 
 pub use audit::AuditEvent;

@@ -3,7 +3,6 @@
 //! An outcome is reported by [`StoreEvent::Synced`] after its fsync, and never before. When the disk is full or gone, all
 //! that was received stays in memory, [`StoreEvent::Blocked`] says so once, and the thread tries again until it works.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use super::disk::{Disk, RealDisk};
 use super::error::{StoreError, remedy};
 use super::group::Appender;
 use super::journal;
+use super::mailbox::{Receiver, Sender, Woken, mailbox};
 use super::state_file::StateFile;
 use crate::model::{Outcome, RequestNo, RunSlot};
 
@@ -144,7 +144,7 @@ fn spawn_on(
     settings: WriterSettings,
     on_event: impl Fn(StoreEvent) + Send + 'static,
 ) -> Result<Writer, StoreError> {
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mailbox(MAX_GROUP);
     let worker = Worker {
         disk,
         run,
@@ -171,8 +171,12 @@ impl Writer {
     /// Hands in work; never waits.
     pub fn send(&self, job: Job) {
         if let Some(sender) = &self.thread.sender {
-            // The thread ends only after this sender.
-            let _ = sender.send(job);
+            let weight = match &job {
+                Job::Record(record) => record.line.len(),
+                Job::Flush(_) => usize::MAX,
+                Job::Audit(_) | Job::State(_) => 0,
+            };
+            sender.post(job, weight);
         }
     }
 
@@ -224,10 +228,16 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, receiver: &Receiver<Job>) -> Left {
-        while let Ok(job) = receiver.recv() {
-            let open = self.collect(job, receiver);
+        let mut jobs = Vec::new();
+        loop {
+            let mut woken = receiver.first(&mut jobs);
+            let urgent = self.take_all(&mut jobs);
+            if woken != Woken::Closed && !urgent {
+                woken = receiver.until(Instant::now() + self.settings.group, &mut jobs);
+                self.take_all(&mut jobs);
+            }
             self.commit();
-            if !(open && self.heal(receiver)) {
+            if woken == Woken::Closed || !self.heal(receiver) {
                 break;
             }
         }
@@ -238,34 +248,32 @@ impl Worker {
         Left { n_unsynced: self.done.len() as u64, trouble: self.trouble }
     }
 
-    /// Takes jobs until the group's time has passed or there is a reason not to wait. False when there will be no more.
-    fn collect(&mut self, first: Job, receiver: &Receiver<Job>) -> bool {
-        let until = Instant::now() + self.settings.group;
-        let mut urgent = self.take(first);
-        while !urgent {
-            match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(job) => urgent = self.take(job),
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return false,
-            }
-        }
-        true
-    }
-
     /// While blocked: takes jobs into memory and tries again from time to time. False when there will be no more.
     fn heal(&mut self, receiver: &Receiver<Job>) -> bool {
+        let mut jobs = Vec::new();
         while self.trouble.is_some() {
             let until = Instant::now() + self.settings.retry;
             loop {
-                match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                    Ok(job) => drop(self.take(job)),
-                    Err(RecvTimeoutError::Timeout) => break,
-                    Err(RecvTimeoutError::Disconnected) => return false,
+                let woken = receiver.until(until, &mut jobs);
+                self.take_all(&mut jobs);
+                match woken {
+                    Woken::Posts => {}
+                    Woken::InTime => break,
+                    Woken::Closed => return false,
                 }
             }
             self.commit();
         }
         true
+    }
+
+    /// Takes jobs in; true when they should not wait for others.
+    fn take_all(&mut self, jobs: &mut Vec<Job>) -> bool {
+        let mut urgent = false;
+        for job in jobs.drain(..) {
+            urgent |= self.take(job);
+        }
+        urgent
     }
 
     /// Takes a job in; true when it should not wait for others.

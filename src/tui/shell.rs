@@ -54,11 +54,14 @@ struct Shell {
     answers: FuturesUnordered<BoxFuture<'static, (u64, CommandOutcome)>>,
     signals: Signals,
     keys: Option<EventStream>,
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// `None` when it is gone.
+    terminal: Option<Terminal<CrosstermBackend<Stdout>>>,
     taking: Taking,
     /// Given up when the terminal is gone or lent to the shell.
     guard: Option<Guard>,
     suspended: bool,
+    /// The terminal has gone since the loop looked last.
+    lost: bool,
     started: Instant,
     drawn: Option<Buffer>,
     dirty: bool,
@@ -111,10 +114,11 @@ impl Shell {
             answers: FuturesUnordered::new(),
             signals,
             keys: Some(EventStream::new()),
-            terminal,
+            terminal: Some(terminal),
             taking,
             guard: Some(guard),
             suspended: false,
+            lost: false,
             started: now,
             drawn: None,
             dirty: true,
@@ -134,6 +138,11 @@ impl Shell {
             }
             if self.dirty && self.last_frame.elapsed() >= FRAME {
                 self.draw();
+            }
+            if std::mem::take(&mut self.lost)
+                && let Some(exit) = self.apply(Msg::Signal(TuiExit::HungUp))
+            {
+                return Ok(exit);
             }
             let wake = self.wait().await;
             if let Some(exit) = self.take(wake) {
@@ -171,7 +180,7 @@ impl Shell {
             // No more keys: the terminal has gone.
             Wake::Input(_) => {
                 self.terminal_is_gone();
-                Some(Msg::Signal(TuiExit::HungUp))
+                None
             }
             Wake::Picture(true) => {
                 self.snapshot = self.pictures.borrow_and_update().clone();
@@ -270,14 +279,12 @@ impl Shell {
             }
             return None;
         }
-        Some(Msg::Signal(if kind == SignalKind::terminate() {
-            TuiExit::Terminated
-        } else if kind == SignalKind::hangup() {
+        if kind == SignalKind::hangup() {
             self.terminal_is_gone();
-            TuiExit::HungUp
-        } else {
-            TuiExit::Interrupted
-        }))
+            return None;
+        }
+        let exit = if kind == SignalKind::terminate() { TuiExit::Terminated } else { TuiExit::Interrupted };
+        Some(Msg::Signal(exit))
     }
 
     /// Gives the terminal back and stops. The terminal is taken again when the signal to go on arrives, not when the call
@@ -304,16 +311,16 @@ impl Shell {
                 return;
             }
         }
-        if let Ok(size) = self.terminal.size() {
-            self.ui.size = (size.width, size.height);
-        }
         self.forget_drawn();
     }
 
-    /// Nothing can be shown or read any more; what runs goes on until it has stopped.
+    /// Nothing can be shown or read any more: nobody could end the run, so it is stopped, and waited for.
     fn terminal_is_gone(&mut self) {
         self.keys = None;
         self.guard = None;
+        self.lost = true;
+        // Dropping it would show the cursor, fail, print that to a standard error that has gone too, and panic.
+        std::mem::forget(self.terminal.take());
     }
 
     fn forget_drawn(&mut self) {
@@ -325,10 +332,8 @@ impl Shell {
     fn draw(&mut self) {
         self.dirty = false;
         self.last_frame = Instant::now();
-        if self.guard.is_none() {
-            return;
-        }
-        let Ok(size) = self.terminal.size() else { return self.terminal_is_gone() };
+        let (Some(terminal), Some(_)) = (&mut self.terminal, &self.guard) else { return };
+        let Ok(size) = terminal.size() else { return self.terminal_is_gone() };
         self.ui.size = (size.width, size.height);
         let mut frame = Buffer::empty(Rect::new(0, 0, size.width, size.height));
         let scene = Scene {
@@ -338,14 +343,13 @@ impl Shell {
             keymap: &self.keymap,
             log: &self.records,
             ascii: self.ascii,
-            now: self.now(),
+            now: Mono::from_span(self.started.elapsed()),
         };
         render(&mut frame, &scene);
         if self.drawn.as_ref() == Some(&frame) {
             return;
         }
         let anew = self.drawn.is_none();
-        let terminal = &mut self.terminal;
         let shown = guard::synchronized(|| {
             if anew {
                 // Not `Terminal::clear`: it asks the terminal where the cursor is, and the answer goes to the task that

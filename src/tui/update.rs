@@ -51,7 +51,7 @@ pub enum Msg {
 }
 
 /// Something to do outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Hand a command to the engine; its outcome comes back with the number.
     Send {
@@ -181,7 +181,9 @@ fn stop(ui: &mut UiState, exit: TuiExit, snapshot: &Snapshot, now: Mono) -> Vec<
     }
     let before = ui.leaving.replace(exit);
     // A run that drains is stopped by the first interrupt; only one that is being stopped already is left behind.
-    if before.is_some_and(|leaving| leaving != TuiExit::Drained) && exit != TuiExit::Stopped {
+    // A terminal that goes away tells so in several ways; that is no second wish.
+    let insists = matches!(exit, TuiExit::Interrupted | TuiExit::Terminated);
+    if insists && before.is_some_and(|leaving| leaving != TuiExit::Drained) {
         return vec![Reaction::Exit(exit)];
     }
     open_runs(snapshot)

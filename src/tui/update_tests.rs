@@ -24,7 +24,7 @@ fn commands(reactions: &[Reaction]) -> Vec<Command> {
     reactions
         .iter()
         .filter_map(|reaction| match reaction {
-            Reaction::Send { command, .. } => Some(command.clone()),
+            Reaction::Send { command, .. } => Some(*command),
             _ => None,
         })
         .collect()
@@ -138,8 +138,19 @@ fn a_finished_run_stays_on_screen_unless_it_was_to_be_left() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_stops_the_run_and_is_never_a_reason_to_leave_it_unfinished() {
+    let mut ui = ui();
+    let busy = fixtures::busy();
+    for _ in 0..3 {
+        let reactions = update(&mut ui, Msg::Signal(TuiExit::HungUp), &busy, NOW);
+        assert_eq!(commands(&reactions), [Command::StopRun { run: RUN }]);
+        assert!(!reactions.iter().any(|reaction| matches!(reaction, Reaction::Exit(_))));
+    }
+}
+
+#[test]
 fn signals_stop_the_run_and_a_second_one_leaves() {
-    for exit in [TuiExit::Terminated, TuiExit::HungUp, TuiExit::Interrupted] {
+    for exit in [TuiExit::Terminated, TuiExit::Interrupted] {
         let mut ui = ui();
         let busy = fixtures::busy();
         assert_eq!(commands(&update(&mut ui, Msg::Signal(exit), &busy, NOW)), [Command::StopRun { run: RUN }]);

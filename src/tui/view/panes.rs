@@ -101,20 +101,22 @@ fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool
             format::short_count(u64::from(window.in_flight)),
             format::short_count(u64::from(window.window))
         );
-        let cap = cap(scene, org, window);
+        let cap = cap(scene, org, window, rows.width().saturating_sub(NAME + text::width(&figures)));
         let used = NAME + text::width(&figures) + text::width(&cap.content) + 1;
         let bar =
             bars::window(window.in_flight, window.window, window.ceiling, rows.width().saturating_sub(used), theme);
         let mut line = vec![styled(text::fit(&name, NAME), theme.dim), styled(figures, theme.strong)];
         line.extend(bar);
-        line.push(Span::raw(" "));
+        if rows.width() > used {
+            line.push(Span::raw(" "));
+        }
         line.push(cap);
         rows.line(line);
     }
 }
 
 /// The cap, with a mark when it is above the polite one; lanes when there are several.
-fn cap(scene: &Scene<'_>, org: &OrgView, window: &WindowView) -> Span<'static> {
+fn cap(scene: &Scene<'_>, org: &OrgView, window: &WindowView, columns: usize) -> Span<'static> {
     let cap = scene.ui.cap(org.id, window);
     let shown = format::short_count(u64::from(cap));
     let lanes = match window.ceiling.checked_div(window.cap.max(1)) {
@@ -122,7 +124,10 @@ fn cap(scene: &Scene<'_>, org: &OrgView, window: &WindowView) -> Span<'static> {
         _ => String::new(),
     };
     if cap > window.polite_cap {
-        styled(format!("cap {shown}{lanes} > polite {}", window.polite_cap), scene.theme.warn)
+        // The mark matters more than the gauge: it gives way, and then the word `cap` does.
+        let full = format!("cap {shown}{lanes} > polite {}", window.polite_cap);
+        let short = format!("{shown}{lanes} > polite {}", window.polite_cap);
+        styled(if text::width(&full) < columns { full } else { short }, scene.theme.warn)
     } else {
         styled(format!("cap {shown}{lanes}"), scene.theme.dim)
     }
@@ -162,7 +167,7 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
         for (n, name) in figures {
             // Zeros are quiet, so that the eye finds what happened.
             let style = if *n > 0 { theme.warn } else { theme.dim };
-            out.push(styled(format!("{:>5}", format::short_count(*n)), style));
+            out.push(styled(format!(" {:>4}", format::short_count(*n)), style));
             out.push(styled(format!(" {name}"), theme.dim));
         }
         out
@@ -174,17 +179,17 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     let errors = [(totals.n_overloaded, "529"), (totals.n_5xx, "5xx"), (totals.n_transport, "net")];
     rows.line(named("errors", counted(&errors)));
     let figures = [
-        styled(format!("{:>5}", format::latency(org.latency_p50_ms)), theme.text),
+        styled(format!(" {:>4}", format::latency(org.latency_p50_ms)), theme.text),
         styled(" p50", theme.dim),
-        styled(format!("{:>5}", format::latency(org.latency_p95_ms)), theme.text),
+        styled(format!(" {:>4}", format::latency(org.latency_p95_ms)), theme.text),
         styled(" p95", theme.dim),
     ];
     rows.line(named("latency", figures.to_vec()));
     if rows.left() > 1 {
         let figures = [
-            styled(format!("{:>5}", format::short_count(totals.tokens_in)), theme.text),
+            styled(format!(" {:>4}", format::short_count(totals.tokens_in)), theme.text),
             styled(" in", theme.dim),
-            styled(format!("{:>6}", format::short_count(totals.tokens_out)), theme.text),
+            styled(format!(" {:>5}", format::short_count(totals.tokens_out)), theme.text),
             styled(" out ", theme.dim),
         ];
         put_right(rows.buf, rows.area, rows.at, [styled(format::money(totals.cost), theme.strong)]);

@@ -263,6 +263,16 @@ fn every_org_and_its_state_is_seen_from_80_by_24() {
 }
 
 #[test]
+fn a_cap_above_the_polite_one_says_so_from_80_by_24() {
+    let mut snapshot = fixtures::busy();
+    (snapshot.orgs[0].windows[0].cap, snapshot.orgs[0].windows[0].ceiling) = (110, 110);
+    for size in [COMPACT, FULL, WIDE] {
+        let shown = screen(&snapshot, UiState::default(), size);
+        assert!(shown.contains("110 > polite 100"), "{size:?}\n{shown}");
+    }
+}
+
+#[test]
 fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
     let keymap = Keymap::default();
     for (name, snapshot) in fixtures::all() {

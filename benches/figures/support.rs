@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// The binary under test.
-pub const FANDECK: &str = env!("CARGO_BIN_EXE_fandeck");
+pub(crate) const FANDECK: &str = env!("CARGO_BIN_EXE_fandeck");
 
 /// A judge-like request of about 300 input tokens.
-pub fn judge_line(no: u32) -> String {
+pub(crate) fn judge_line(no: u32) -> String {
     let transcript =
         "The assistant was asked to summarise a quarterly report and to keep all figures as they are. ".repeat(12);
     let request = serde_json::json!({
@@ -26,7 +26,7 @@ pub fn judge_line(no: u32) -> String {
 }
 
 /// Writes an input of `n` requests.
-pub fn write_input(path: &Path, n: u32) -> std::io::Result<()> {
+pub(crate) fn write_input(path: &Path, n: u32) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?);
     for no in 0..n {
         writeln!(out, "{}", judge_line(no))?;
@@ -35,7 +35,7 @@ pub fn write_input(path: &Path, n: u32) -> std::io::Result<()> {
 }
 
 /// A server in a process of its own; ends with this value.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     /// `http://127.0.0.1:PORT`.
     pub url: String,
@@ -50,7 +50,7 @@ impl Drop for Server {
 
 impl Server {
     /// Starts a command that prints its URL as the first line.
-    pub fn start(command: &mut Command) -> Server {
+    pub(crate) fn start(command: &mut Command) -> Server {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("failed to start the server");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("failed to read its address");
@@ -60,7 +60,7 @@ impl Server {
 }
 
 /// What the product said at the end, and how long its process took in all.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The last NDJSON line.
     pub finished: Value,
     /// From start to end of the process.
@@ -68,7 +68,7 @@ pub struct Outcome {
 }
 
 /// Runs the product headless over an input, with these variables and further arguments.
-pub fn run_product(input: &Path, run_dir: &Path, env: &[(&str, &str)], args: &[&str]) -> Outcome {
+pub(crate) fn run_product(input: &Path, run_dir: &Path, env: &[(&str, &str)], args: &[&str]) -> Outcome {
     let started = Instant::now();
     let output = Command::new(FANDECK)
         .args(["run", "--json", "--yes", "--run-dir"])
@@ -90,7 +90,7 @@ pub fn run_product(input: &Path, run_dir: &Path, env: &[(&str, &str)], args: &[&
 }
 
 /// The middle one.
-pub fn median(mut figures: Vec<f64>) -> f64 {
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }

@@ -1,11 +1,7 @@
 //! The product headless, journal and fsync on, against a bare reqwest + tokio loop, on the same server that answers at
 //! once: requests a second at 100 slots, in one run, interleaved.
 //!
-//! `cargo bench --bench throughput [-- N]`. The server is a process of its own; client and server share the machine's cores.
-
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
-
-mod support;
+//! `cargo bench --bench figures -- throughput [N]`. The server is a process of its own; client and server share the machine's cores.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,19 +14,17 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::support::{Server, median, run_product, write_input};
+
 const SLOTS: usize = 100;
 const ROUNDS: usize = 3;
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    if args.first().is_some_and(|arg| arg == "serve") {
-        return serve();
-    }
+pub(crate) fn print(args: &[String]) {
     let n: u32 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(60_000);
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("input.jsonl");
-    support::write_input(&input, n).unwrap();
-    let server = support::Server::start(Command::new(std::env::current_exe().unwrap()).arg("serve"));
+    write_input(&input, n).unwrap();
+    let server = Server::start(Command::new(std::env::current_exe().unwrap()).args(["serve-canned"]));
     let mut bare = Vec::new();
     let mut sending = Vec::new();
     let mut whole = Vec::new();
@@ -39,12 +33,12 @@ fn main() {
         let run_dir = dir.path().join(format!("run-{round}"));
         let env = [("ANTHROPIC_API_KEY", "bench-key-000"), ("ANTHROPIC_BASE_URL", server.url.as_str())];
         let cap = SLOTS.to_string();
-        let outcome = support::run_product(&input, &run_dir, &env, &["--no-cache", "--cap", &cap]);
+        let outcome = run_product(&input, &run_dir, &env, &["--no-cache", "--cap", &cap]);
         assert_eq!(outcome.finished["n_succeeded"], n);
         sending.push(f64::from(n) / outcome.finished["session_wall_s"].as_f64().unwrap());
         whole.push(f64::from(n) / outcome.process_wall.as_secs_f64());
     }
-    let (bare, sending, whole) = (support::median(bare), support::median(sending), support::median(whole));
+    let (bare, sending, whole) = (median(bare), median(sending), median(whole));
     println!("requests {n}, slots {SLOTS}, rounds {ROUNDS}, medians");
     println!("bare reqwest loop          {bare:>9.0} requests/s");
     println!("fandeck, sending           {sending:>9.0} requests/s   ratio {:.3}", sending / bare);
@@ -98,7 +92,7 @@ fn bare_loop(input: &Path, url: &str) -> f64 {
 }
 
 /// A server that answers every request at once with the same message.
-fn serve() {
+pub(crate) fn serve() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

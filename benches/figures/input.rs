@@ -1,21 +1,18 @@
 //! A million-line input: index and validation per second, and resident memory before anything is sent.
 //!
-//! `cargo bench --bench input [-- LINES]`.
-
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
-
-#[expect(dead_code, reason = "this benchmark needs the generated input only")]
-mod support;
+//! `cargo bench --bench figures -- input [LINES]`.
 
 use std::time::Instant;
 
 use fandeck::requests::{Input, fingerprints};
 
-fn main() {
-    let n: u32 = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(1_000_000);
+use crate::support::write_input;
+
+pub(crate) fn print(args: &[String]) {
+    let n: u32 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.jsonl");
-    support::write_input(&path, n).unwrap();
+    write_input(&path, n).unwrap();
     let megabytes = std::fs::metadata(&path).unwrap().len() as f64 / 1e6;
     let started = Instant::now();
     let input = Input::index(&path, &mut |_| {}).unwrap();

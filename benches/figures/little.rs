@@ -1,14 +1,10 @@
 //! 20,000 requests over three simulated orgs at cap 100 and a latency of 1.5 s (p95 3 s): wall-clock against Little's law.
 //!
-//! `cargo bench --bench little [-- N]`. It runs in real time: about two minutes for the default.
-
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
-
-mod support;
+//! `cargo bench --bench figures -- little [N]`. It runs in real time: about two minutes for the default.
 
 use std::process::Command;
 
-use support::{FANDECK, Server, run_product, write_input};
+use crate::support::{FANDECK, Server, run_product, write_input};
 
 /// Median and 95th percentile of the simulated latency, seconds, as in `assets/scenarios/calm.toml`.
 const P50: f64 = 1.5;
@@ -19,8 +15,8 @@ const CAP: f64 = 100.0;
 const START_SHARE: f64 = 0.25;
 const RAMP: f64 = 30.0;
 
-fn main() {
-    let n: u32 = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(20_000);
+pub(crate) fn print(args: &[String]) {
+    let n: u32 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(20_000);
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("input.jsonl");
     write_input(&input, n).unwrap();

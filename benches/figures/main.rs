@@ -1,0 +1,27 @@
+//! The figures that the README and the changelog quote. Each is printed by a command of its own:
+//!
+//! ```text
+//! cargo bench --bench figures -- throughput [N]   requests a second against a bare loop
+//! cargo bench --bench figures -- little [N]       wall-clock against Little's law; runs in real time
+//! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
+//! ```
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
+
+mod input;
+mod little;
+mod support;
+mod throughput;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let (which, rest) = args.split_first().map_or(("", &[][..]), |(which, rest)| (which.as_str(), rest));
+    match which {
+        "throughput" => throughput::print(rest),
+        "little" => little::print(rest),
+        "input" => input::print(rest),
+        "serve-canned" => throughput::serve(),
+        // `cargo test --benches` and a bare `cargo bench` come by here.
+        _ => println!("name a figure: throughput, little or input"),
+    }
+}
