@@ -65,6 +65,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError::HoldsRun`], [`StoreError::ForeignFile`], [`StoreError::Owned`], [`StoreError::Io`].
     pub fn claim(dir: &Path) -> Result<Claim, StoreError> {
+        let dir = &*absolute(dir)?;
         let made = !dir.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::io("create", dir))?;
         // Before the lock, which is a file too: nothing is left in a directory of somebody else's.
@@ -83,6 +84,7 @@ impl RunDir {
     /// [`StoreError::NotARun`], [`StoreError::Owned`], [`StoreError::Corrupt`], [`StoreError::NewerVersion`],
     /// [`StoreError::Io`].
     pub fn open(dir: &Path) -> Result<(RunDir, RunFile, StateFile), StoreError> {
+        let dir = &*absolute(dir)?;
         // Before the lock: no lock file is left in a directory that holds no run.
         RunFile::load(dir)?;
         let lock = Lock::take(dir)?;
@@ -97,6 +99,7 @@ impl RunDir {
     /// # Errors
     /// As for [`RunDir::open`], but for [`StoreError::Owned`].
     pub fn peek(dir: &Path) -> Result<RunPeek, StoreError> {
+        let dir = &*absolute(dir)?;
         let run = RunFile::load(dir)?;
         let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
         let owner = Lock::owner(dir)?;
@@ -165,6 +168,11 @@ impl Drop for Claim {
             let _ = std::fs::remove_dir(&self.path);
         }
     }
+}
+
+/// The directory by a path that holds wherever it is read: in a report, in a script, in another terminal.
+fn absolute(dir: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(dir).map_err(StoreError::io("find", dir))
 }
 
 /// Whether a name in a run directory is one that we give.

@@ -208,7 +208,7 @@ fn coloured_and_marked(screen: &Screen) -> (usize, usize) {
     let (mut coloured, mut marked) = (0, 0);
     for row in 0..screen.rows() {
         for column in 0..screen.cols() {
-            let style = *screen.cell(row, column).unwrap().style();
+            let style = screen.cell(row, column).unwrap().style();
             coloured += usize::from(style.fg != Color::Default || style.bg != Color::Default);
             marked += usize::from(style.bold || style.reverse);
         }
