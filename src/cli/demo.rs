@@ -11,8 +11,9 @@ use crate::store::{Last, RunDir, StateFile};
 
 use super::args::DemoArgs;
 use super::demo_input;
-use super::drive::{Front, Shown, drive, runtime};
+use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure};
 use super::logging::Logging;
 use super::out;

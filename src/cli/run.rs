@@ -11,8 +11,9 @@ use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 
 use super::args::{PathArg, RunArgs};
-use super::drive::{Front, Shown, drive, runtime};
+use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
