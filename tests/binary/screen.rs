@@ -297,17 +297,20 @@ fn a_run_on_a_terminal_asks_first_shows_the_run_and_stays_until_the_operator_lea
     let server = Server::slow(40);
     let place = Place::at(&server);
     let input = place.requests(40);
-    let run = |answer: char| {
+    let run = |answer: &[Key]| {
         let mut terminal = builder(&place).args(["run", &input]).spawn(BINARY).unwrap();
         terminal.wait_until(|screen| screen.contains("Launch? [y/N]")).unwrap();
         assert!(terminal.screen().contains("projected cost $"));
-        terminal.send(Key::Char(answer)).unwrap();
-        terminal.send(Key::Enter).unwrap();
+        for key in answer {
+            terminal.send(*key).unwrap();
+        }
         terminal
     };
-    ends_with(run('n'), 2);
+    ends_with(run(&[Key::Char('n'), Key::Enter]), 2);
+    let status = run(&[Key::Ctrl('c')]).wait_exit().unwrap();
+    assert_eq!(status.signal(), Some("Interrupt"));
     assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
-    let mut terminal = run('y');
+    let mut terminal = run(&[Key::Char('y'), Key::Enter]);
     terminal.wait_until(is_live).unwrap();
     wait_for("all answers", || (server.stats().bodies_accepted == 40).then_some(()));
     terminal.wait_until(|screen| screen.contains("finished")).unwrap();
