@@ -276,8 +276,7 @@ fn d1_a_journal_cut_at_any_byte_keeps_what_was_whole_and_can_be_appended_to() {
             }
         }
         // Appending works, and nothing is torn the second time.
-        let more = [kept, line_of(&place.input, 0, Outcome::Succeeded)].concat();
-        place.write(more);
+        place.write([kept, line_of(&place.input, 0, Outcome::Succeeded)].concat());
         let again = place.recover();
         assert_eq!((again.last_of(RequestNo(0)), again.n_bad, again.torn), (Last::Succeeded, 0, None));
     }
