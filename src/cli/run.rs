@@ -22,15 +22,15 @@ use super::setup::Setup;
 pub(crate) fn run(args: &RunArgs) -> Outcome {
     let reason = route_reason(args.path)?;
     let front = Front::choose(&args.drive.show);
-    let setup = Setup::for_a_run(&args.drive, front)?;
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
         return Err(Failure::usage("- reads requests from standard input, which is a terminal; pipe a file into it"));
     }
     // A file is validated before a directory is made for it; standard input has to be kept somewhere first.
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
+    let setup = Setup::for_a_run(&args.drive, front)?;
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    let mut claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     // Before the run is made, so that a place that takes no log leaves no run behind.
     let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
@@ -48,7 +48,12 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
-    if !args.drive.yes {
+    if !args.drive.yes && front == Front::Screen {
+        // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
+        drop(claim);
+        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    } else if !args.drive.yes {
         gate::before_run(&indexed, &open, &setup, front, &path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;

@@ -223,3 +223,28 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{input_of, run_file};
+    use super::*;
+
+    #[test]
+    fn a_claim_that_is_given_up_leaves_nothing_of_its_own_behind() {
+        let temp = tempfile::tempdir().unwrap();
+        let (new, empty, planned) = (temp.path().join("new"), temp.path().join("empty"), temp.path().join("planned"));
+        std::fs::create_dir(&empty).unwrap();
+        for dir in [&new, &empty] {
+            let claim = RunDir::claim(dir).unwrap();
+            crate::requests::spool(&b"{"[..], &claim.spool_path()).unwrap();
+        }
+        assert!(!new.exists());
+        assert!(names(&empty).unwrap().is_empty());
+        // A run that sent nothing is still a run.
+        let input = input_of(&temp.path().join("in.jsonl"), &[("a", "1")]);
+        drop(RunDir::create(&planned, &run_file(&input)).unwrap());
+        let before = names(&planned).unwrap();
+        drop(RunDir::claim(&planned).unwrap());
+        assert_eq!(names(&planned).unwrap(), before);
+    }
+}

@@ -144,7 +144,7 @@ fn an_outage_in_the_middle_is_waited_out_up_to_its_limit_and_ends_with_4() {
 
 #[test]
 fn l6_l1_a_storm_over_every_org_is_waited_out_and_nothing_fails() {
-    let storm = "[[orgs.faults]]\nkind = \"rate-limited\"\nfrom-call = 4\nto-call = 14\nretry-after = 1";
+    let storm = "[[orgs.faults]]\nkind = \"rate-limited\"\nfrom-call = 4\nto-call = 9\nretry-after = 1";
     let server = Server::with("", [storm; 3]);
     let place = Place::at(&server);
     let ended = place.run(&["run", &place.requests(45), "--json", "--cap", "4"]);
