@@ -94,7 +94,7 @@ fn l11_a_wrong_model_stops_the_run_after_the_first_few_and_is_named() {
     assert!((5..=20).contains(&sent), "{sent} were sent");
     // Without a price the cost cannot be projected, so nobody launches it unasked.
     let unasked = place.run(&["run", &input, "--json"]);
-    unasked.refused(2, &["--yes", "without a price"]);
+    unasked.refused(2, &["--yes", "no price is known for the model of 200 requests (claude-haiku-44"]);
 }
 
 #[test]
