@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Wall;
 
+mod batches;
+mod endpoints;
 mod fuzz;
 mod load;
 
