@@ -35,7 +35,7 @@ fn batch_body() -> impl Strategy<Value = Vec<u8>> {
     (proptest::collection::vec(row, 0..4), 0usize..2_000).prop_map(|(rows, cut)| {
         let body = format!("{{\"requests\":[{}]}}", rows.join(","));
         // Some of them are cut off.
-        if cut < body.len() / 4 { body[..cut].as_bytes().to_vec() } else { body.into_bytes() }
+        if cut < body.len() / 4 { body.as_bytes()[..cut].to_vec() } else { body.into_bytes() }
     })
 }
 
