@@ -94,7 +94,11 @@ fn parse(body: &Bytes) -> Option<Value> {
 
 fn model(value: &Value) -> Option<Finding> {
     (value.get("type")?.as_str()? == "model").then(|| Finding::Model {
-        max_tokens: value.get("max_tokens").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0),
+        max_tokens: value
+            .get("max_tokens")
+            .and_then(Value::as_u64)
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| *n > 0),
     })
 }
 
@@ -145,7 +149,10 @@ mod tests {
     fn a_model_is_missing_only_when_a_whole_list_does_not_name_it() {
         let list = r#"{"data":[{"id":"claude-opus-5","type":"model"}],"has_more":false}"#;
         assert_eq!(in_list(200, list), Finding::NoSuchModel);
-        assert_eq!(in_list(200, r#"{"data":[{"id":"claude-opus-5","type":"model"}],"has_more":true}"#), Finding::Untold);
+        assert_eq!(
+            in_list(200, r#"{"data":[{"id":"claude-opus-5","type":"model"}],"has_more":true}"#),
+            Finding::Untold
+        );
         assert_eq!(in_list(200, r#"{"data":[],"has_more":false}"#), Finding::Untold);
         let named = r#"{"data":[{"id":"claude-haiku-4-5","type":"model"}],"has_more":false}"#;
         assert_eq!(in_list(200, named), Finding::Model { max_tokens: None });

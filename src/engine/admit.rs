@@ -84,14 +84,7 @@ fn pick(state: &mut State, family: Family, work: Work, now: Mono) -> Option<OrgI
 }
 
 /// Takes the next request of a run for an org, and has it sent.
-fn send(
-    state: &mut State,
-    slot: RunSlot,
-    family: Family,
-    org: OrgId,
-    now: Mono,
-    effects: &mut Vec<Effect>,
-) -> bool {
+fn send(state: &mut State, slot: RunSlot, family: Family, org: OrgId, now: Mono, effects: &mut Vec<Effect>) -> bool {
     let State { orgs, pools, runs, .. } = state;
     let (org_state, run) = (&mut orgs[org.ix()], &mut runs[slot.ix()]);
     let pays = org_state.budget.pays(now);

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
+use crate::api::Sight;
 use crate::model::{
     ApiError, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
-use crate::api::Sight;
 use crate::store::Record;
 
 /// Something that has happened.

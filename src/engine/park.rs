@@ -32,14 +32,7 @@ pub(super) fn for_account(
 }
 
 /// Parks an org, and says so once.
-pub(super) fn park(
-    state: &mut State,
-    org: OrgId,
-    parked: Parked,
-    text: String,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) {
+pub(super) fn park(state: &mut State, org: OrgId, parked: Parked, text: String, now: Now, effects: &mut Vec<Effect>) {
     let standing = &mut state.orgs[org.ix()].parked;
     let said = standing.is_some();
     // An account's trouble outlasts any time; of two times the later one counts.

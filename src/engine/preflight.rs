@@ -116,14 +116,7 @@ pub(crate) fn begin(state: &mut State, wants: Vec<Want>, now: Now, effects: &mut
 }
 
 /// An org has answered.
-pub(super) fn looked(
-    state: &mut State,
-    org: OrgId,
-    model: usize,
-    sight: Sight,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) {
+pub(super) fn looked(state: &mut State, org: OrgId, model: usize, sight: Sight, now: Now, effects: &mut Vec<Effect>) {
     let Sight { organization, finding } = sight;
     if let Some(organization) = organization {
         organisation::told(state, org, organization, now, effects);
@@ -162,7 +155,8 @@ fn bar(state: &mut State, org: OrgId) {
     for family in Family::ALL {
         let mut of_family =
             preflight.wants.iter().zip(&preflight.known).filter(|(want, _)| want.family == family).peekable();
-        let lacks_all = of_family.peek().is_some() && of_family.all(|(_, known)| known.get(org.ix()) == Some(&Known::Lacks));
+        let lacks_all =
+            of_family.peek().is_some() && of_family.all(|(_, known)| known.get(org.ix()) == Some(&Known::Lacks));
         orgs[org.ix()].barred[family.ix()] = lacks_all;
     }
 }

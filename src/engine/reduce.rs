@@ -129,13 +129,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
 }
 
 /// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
-pub(super) fn ended(
-    state: &mut State,
-    family: Family,
-    flight: &Flying,
-    answer: Option<(&Usage, Duration)>,
-    now: Mono,
-) {
+pub(super) fn ended(state: &mut State, family: Family, flight: &Flying, answer: Option<(&Usage, Duration)>, now: Mono) {
     let org = flight.org;
     let pool = &mut state.pools[state.orgs[org.ix()].pool];
     if let Some(window) = &mut pool.windows[family.ix()] {

@@ -70,9 +70,10 @@ pub(super) fn look(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
             continue;
         }
         let before = pool.squeeze;
-        let squeeze = pool.paces.iter().fold(Squeeze::Nothing, |worst, pace| {
-            worst.or(Squeeze::of(pace, before, threshold, now.mono))
-        });
+        let squeeze = pool
+            .paces
+            .iter()
+            .fold(Squeeze::Nothing, |worst, pace| worst.or(Squeeze::of(pace, before, threshold, now.mono)));
         if squeeze == before {
             continue;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::api::{Reply, Sight};
 use crate::model::{
-    Command, CommandOutcome, DispatchSettings, Family, Mono, Money, Now, OrgId, OrgSpec, Outcome, RequestNo, Route,
+    Command, CommandOutcome, DispatchSettings, Family, Money, Mono, Now, OrgId, OrgSpec, Outcome, RequestNo, Route,
     RunSlot, Snapshot, Verdict,
 };
 use crate::store::Record;

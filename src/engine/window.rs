@@ -230,7 +230,8 @@ mod tests {
         let mut window = Window::new(100, &settings(), Mono::ZERO);
         fill(&mut window, at(1.0));
         let before = window.limit();
-        let cuts: Vec<Cut> = (0..25).map(|n| window.cut(LimitKind::Steady, at(0.9), at(2.0 + 0.002 * f64::from(n)))).collect();
+        let cuts: Vec<Cut> =
+            (0..25).map(|n| window.cut(LimitKind::Steady, at(0.9), at(2.0 + 0.002 * f64::from(n)))).collect();
         assert_eq!(cuts[0], Cut::Cut { from: before, to: before / 2 });
         assert!(cuts[1..].iter().all(|cut| *cut == Cut::SameEpisode));
         assert_eq!(window.limit(), before / 2);

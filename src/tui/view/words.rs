@@ -102,9 +102,7 @@ pub fn condition(org: &OrgView, age_ms: u64) -> Word {
             Word { full: format!("breaker open {}", left(*for_ms)), ..word }
         }
         Condition::Probing => Word::new('?', Weight::Moving, "probing", ""),
-        Condition::SparingRetries => {
-            Word::new('▽', Weight::Waiting, "sparing re-drives", "many of its calls fail")
-        }
+        Condition::SparingRetries => Word::new('▽', Weight::Waiting, "sparing re-drives", "many of its calls fail"),
         Condition::Draining { in_flight } => {
             let why = format!("{in_flight} in flight finish");
             Word::new('≡', Weight::Waiting, "draining", why)
