@@ -41,7 +41,7 @@
 //! | [`api`] | the wire: client, headers, what an answer means | `model` |
 //! | [`plan`] | route and cost, as pure functions | `model`, `catalog` |
 //! | [`store`] | the run directory and the cache | `model`, `requests` |
-//! | [`config`] | files, environment and flags, with the origin of every value | `model`, `catalog` |
+//! | [`config`] | files, environment and flags, with the origin of every value | `model`, `catalog`, `api` |
 //! | [`engine`] | the dispatcher | all above but `config` |
 //! | [`sim`] | the simulated API | `model`, `catalog`, `api` |
 //! | [`tui`], [`report`] | the frontends | `model`, the engine's handle |

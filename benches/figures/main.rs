@@ -3,12 +3,14 @@
 //! ```text
 //! cargo bench --bench figures -- throughput [N]   requests a second against a bare loop
 //! cargo bench --bench figures -- little [N]       wall-clock against Little's law; runs in real time
+//! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
 //! ```
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
 
 mod input;
+mod kill;
 mod little;
 mod support;
 mod throughput;
@@ -18,10 +20,11 @@ fn main() {
     let (which, rest) = args.split_first().map_or(("", &[][..]), |(which, rest)| (which.as_str(), rest));
     match which {
         "throughput" => throughput::print(rest),
+        "kill" => kill::print(rest),
         "little" => little::print(rest),
         "input" => input::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little or input"),
+        _ => println!("name a figure: throughput, little, kill or input"),
     }
 }

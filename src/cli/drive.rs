@@ -1,15 +1,17 @@
 //! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
 use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{json, plain, summary};
+use crate::store::{RunDir, StateFile};
 use crate::tui;
 
 use super::args::ShowArgs;
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::store_failure;
 use super::logging::Logging;
 use super::out;
@@ -17,32 +19,6 @@ use super::signals::{Ended, Signals};
 
 /// The one run of this process.
 const RUN: RunSlot = RunSlot(0);
-
-/// Which frontend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
-    /// The screen.
-    Screen,
-    /// Plain lines.
-    Plain,
-    /// NDJSON.
-    Json,
-}
-
-impl Front {
-    /// As asked; without a terminal at both ends, or in a place that says it is none, lines.
-    pub(crate) fn choose(show: &ShowArgs) -> Front {
-        let env = |name: &str| std::env::var_os(name).unwrap_or_default();
-        let no_screen = env("TERM") == "dumb" || !env("CI").is_empty();
-        if show.json {
-            Front::Json
-        } else if show.headless || no_screen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-            Front::Plain
-        } else {
-            Front::Screen
-        }
-    }
-}
 
 /// How the run is shown.
 pub(crate) struct Shown {
@@ -79,6 +55,9 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
     warn_of_losses(&end);
     let exit_code = exit_code(end.exit_code, &by_signal);
+    if exit_code != end.exit_code {
+        keep_exit_code(&end.closed.dir, exit_code);
+    }
     if shown.front == Front::Screen {
         out::print(&summary::text(&handle.snapshot(), exit_code))?;
     }
@@ -143,6 +122,15 @@ fn options(shown: &Shown, logging: &Logging) -> tui::TuiOptions {
 
 fn code_of(run: &RunView) -> u8 {
     run.exit_code.unwrap_or_else(|| run.counts.exit_code())
+}
+
+/// The engine does not know of signals: what `state.json` says of the end is put right, so that a report tells what the last
+/// line told. A disk that does not take it leaves 4, which is as true.
+fn keep_exit_code(dir: &RunDir, exit_code: u8) {
+    if let Ok(Some(mut state)) = StateFile::load(dir.path()) {
+        state.exit_code = Some(exit_code);
+        let _ = state.save(dir.path());
+    }
 }
 
 fn warn_of_losses(end: &RunEnd) {

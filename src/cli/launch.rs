@@ -101,14 +101,8 @@ impl Ready {
         take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
     }
 
-    /// What the engine needs. `input` is what the input is called on the screen.
-    pub(crate) fn specs(
-        self,
-        input: String,
-        indexed: Indexed,
-        setup: &Setup,
-        unattended: bool,
-    ) -> (EngineSpec, RunSpec) {
+    /// What the engine needs.
+    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
         let Ready { dir, run, mut state, last, recovered } = self;
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
         // A session that ended without a word left calls in flight, which may have been billed.
@@ -117,7 +111,7 @@ impl Ready {
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
-            input,
+            input: input_name(&run),
             path: Route::Sync,
             route_reason: run.route_reason,
             model: model_name(&indexed.input),
@@ -140,6 +134,12 @@ impl Ready {
         let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state };
         (engine, run)
     }
+}
+
+/// The input as the operator named it.
+pub(crate) fn input_name(run: &RunFile) -> String {
+    let input = &run.input;
+    if !input.named.is_empty() { input.named.clone() } else { input.path.display().to_string() }
 }
 
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.

@@ -1,7 +1,7 @@
 //! The command line: one file per subcommand, thin, and the wiring that they share.
 //!
-//! A subcommand comes to an exit code or to a [`Failure`], whose text is all that the user sees: what failed, on what, and
-//! the remedy. [`launch`] makes a run ready, [`drive`] runs it under a frontend; `run`, `resume` and `demo` differ only in
+//! A subcommand comes to an exit code or to a `Failure`, whose text is all that the user sees: what failed, on what, and
+//! the remedy. `launch` makes a run ready, `drive` runs it under a frontend; `run`, `resume` and `demo` differ only in
 //! what they hand to these two.
 
 mod args;
@@ -11,6 +11,7 @@ mod demo_input;
 mod drive;
 mod export;
 mod failure;
+mod front;
 mod home;
 mod launch;
 mod logging;

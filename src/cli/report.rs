@@ -6,7 +6,7 @@ use crate::store::{OrgState, RunDir, RunPeek};
 
 use super::args::StatusArgs;
 use super::failure::{Failure, Outcome};
-use super::launch::store_failure;
+use super::launch::{input_name, store_failure};
 use super::out;
 use super::status::standing;
 
@@ -30,7 +30,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         event: "run-finished".to_owned(),
         run_id: run.run_id.clone(),
         run_dir: dir.display().to_string(),
-        input: run.input.path.display().to_string(),
+        input: input_name(run),
         status: state.status,
         n_total: counts.total,
         n_cached: counts.cached,

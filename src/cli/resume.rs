@@ -7,9 +7,10 @@ use crate::requests::Input;
 use crate::store::{RunDir, RunFile, backfill, compare_input, recover};
 
 use super::args::ResumeArgs;
-use super::drive::Front;
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
+use super::logging::Logging;
 use super::out;
 use super::run::launch;
 use super::setup::Setup;
@@ -40,9 +41,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     fill_cache(&args.dir, &mut indexed, &recovered);
     let mut ready = Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) };
     ready.take_hits(&indexed)?;
-    let run_input = &ready.run.input;
-    let named = if run_input.spooled { "standard input".to_owned() } else { run_input.path.display().to_string() };
-    launch(ready, named, indexed, &setup, front, args.drive.show.clone())
+    let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
 
 /// Where the input of a run is: in its directory when it was standard input.

@@ -11,8 +11,9 @@ use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 
 use super::args::{PathArg, RunArgs};
-use super::drive::{Front, Shown, drive, runtime};
+use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
@@ -31,6 +32,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
     let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    // Before the run is made, so that a place that takes no log leaves no run behind.
+    let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
         Some(input) => input,
         None => {
@@ -42,7 +45,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         }
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
-    let file = run_file(&indexed.input, from_stdin, reason, &setup)?;
+    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
+    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
     if !args.drive.yes {
@@ -52,23 +56,21 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None };
     ready.take_hits(&indexed)?;
-    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    launch(ready, named, indexed, &setup, front, args.drive.show.clone())
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
 
 /// Hands a run to the engine and shows it.
 pub(crate) fn launch(
     ready: Ready,
-    input: String,
     indexed: Indexed,
     setup: &Setup,
     front: Front,
     show: super::args::ShowArgs,
+    logging: &Logging,
 ) -> Outcome {
-    let logging = Logging::start(front, &setup.log_dir, ready.dir.path(), setup.scrubber.clone())?;
     let shown = Shown { front, show, leave_when_done: false };
-    let (engine, run) = ready.specs(input, indexed, setup, front != Front::Screen);
-    runtime()?.block_on(drive(engine, run, &shown, &logging))
+    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
+    runtime()?.block_on(drive(engine, run, &shown, logging))
 }
 
 /// The rule that chose the path.
@@ -153,8 +155,16 @@ fn nonce(len: usize) -> String {
         .collect()
 }
 
+/// What the operator knows of an input.
+pub(crate) struct Named {
+    /// What it is called.
+    pub named: String,
+    /// It came by standard input.
+    pub spooled: bool,
+}
+
 /// What `run.json` says of a new run.
-pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+pub(crate) fn run_file(input: &Arc<Input>, from: Named, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
     let path = std::path::absolute(input.path())
         .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
     let nonce = nonce(8);
@@ -166,10 +176,11 @@ pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup:
         created_at: stamp::now(),
         input: InputFile {
             path,
+            named: from.named,
             sha256: input.sha256().to_owned(),
             count: u64::from(input.len()),
             bytes: input.bytes(),
-            spooled,
+            spooled: from.spooled,
         },
         path: Route::Sync,
         route_reason: reason,

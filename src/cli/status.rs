@@ -7,7 +7,7 @@ use crate::store::{RunDir, RunPeek};
 
 use super::args::StatusArgs;
 use super::failure::Outcome;
-use super::launch::store_failure;
+use super::launch::{input_name, store_failure};
 use super::out;
 
 /// Shows one run.
@@ -68,7 +68,7 @@ fn in_words(peek: &RunPeek) -> String {
     let mut lines = vec![
         format!("run        {}", run.run_id),
         format!("directory  {}", harmless(&dir.display().to_string())),
-        format!("input      {}", harmless(&run.input.path.display().to_string())),
+        format!("input      {}", harmless(&input_name(run))),
         format!("status     {}", standing(peek)),
     ];
     if let Some(reason) = &state.reason {

@@ -7,7 +7,7 @@
 //!                                 └─ watch: Arc<Snapshot>, at most ten a second ─► frontends
 //! ```
 //!
-//! The dispatcher is the one owner of all state. What it decides is decided in [`reduce`], a pure function of
+//! The dispatcher is the one owner of all state. What it decides is decided in `reduce`, a pure function of
 //! (state, events, now); the async shell around it only carries events in and effects out. Each controller is a file of
 //! its own and knows nothing of the others:
 //!

@@ -196,6 +196,9 @@ impl State {
     /// Adds a run and gives its slot.
     pub(crate) fn add_run(&mut self, facts: RunFacts, queue: Queue, sizes: Arc<dyn Sizes>, now: Mono) -> RunSlot {
         let slot = RunSlot(self.runs.len() as u16);
+        // Answers of earlier sessions and of the cache say as well that the file is not wrong as a whole.
+        let counts = queue.counts();
+        let fuse = Fuse { off: counts.succeeded + counts.refused + counts.cached > 0, ..Fuse::default() };
         self.runs.push(RunState {
             slot,
             cost: facts.prior_cost,
@@ -209,7 +212,7 @@ impl State {
             started: now,
             ended: None,
             outcomes: PerSecond::default(),
-            fuse: Fuse::default(),
+            fuse,
             outage: Outage::default(),
             stopping: false,
             store_trouble: None,

@@ -22,10 +22,15 @@ pub struct RunDir {
 }
 
 /// A directory that is ours and holds no run yet: the place to spool standard input to before the run is known.
+///
+/// Dropped without a run having been started, it leaves nothing behind: a file that was refused is no run.
 #[derive(Debug)]
 pub struct Claim {
     path: PathBuf,
-    lock: Lock,
+    /// `None` when a run has been started.
+    lock: Option<Lock>,
+    /// The directory was not there before.
+    made: bool,
 }
 
 /// A run as seen from outside, at one moment.
@@ -60,6 +65,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError::HoldsRun`], [`StoreError::ForeignFile`], [`StoreError::Owned`], [`StoreError::Io`].
     pub fn claim(dir: &Path) -> Result<Claim, StoreError> {
+        let made = !dir.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::io("create", dir))?;
         // Before the lock, which is a file too: nothing is left in a directory of somebody else's.
         refuse_foreign(dir)?;
@@ -67,7 +73,7 @@ impl RunDir {
         if sent_something(dir)? {
             return Err(StoreError::HoldsRun(dir.to_owned()));
         }
-        Ok(Claim { path: dir.to_owned(), lock })
+        Ok(Claim { path: dir.to_owned(), lock: Some(lock), made })
     }
 
     /// Takes a run to go on with it. A missing `state.json` is the moment right after the run was made: a fresh one is
@@ -125,7 +131,7 @@ impl Claim {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn start(self, run: &RunFile) -> Result<RunDir, StoreError> {
+    pub fn start(mut self, run: &RunFile) -> Result<RunDir, StoreError> {
         // run.json last: until it is there, the directory holds no run.
         for name in [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME] {
             remove(&self.path.join(name))?;
@@ -136,7 +142,28 @@ impl Claim {
         remove_leftovers(&self.path)?;
         super::atomic::save(&self.path.join(RunFile::NAME), run)?;
         StateFile::fresh(run).save(&self.path)?;
-        Ok(RunDir { path: self.path, _lock: self.lock })
+        let lock = match self.lock.take() {
+            Some(lock) => lock,
+            None => Lock::take(&self.path)?,
+        };
+        Ok(RunDir { path: self.path.clone(), _lock: lock })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A run that is there (it sent nothing, or was being made) stays as it is.
+        if self.lock.is_none() || self.path.join(RunFile::NAME).exists() {
+            return;
+        }
+        // Failures leave an empty directory at worst. The lock goes last, and is held until its file is gone.
+        let _ = remove(&self.path.join(SPOOLED));
+        let _ = remove_leftovers(&self.path);
+        let _ = remove(&self.path.join(lock::NAME));
+        if self.made {
+            // Not the directories above it: others may be about to use them.
+            let _ = std::fs::remove_dir(&self.path);
+        }
     }
 }
 

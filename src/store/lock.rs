@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -51,24 +51,31 @@ pub(super) const NAME: &str = "lock";
 /// A held lock. It ends with this value, and with the process in any case.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a child that another thread is just starting has a copy of the handle until it executes
+/// its program, and the lock lives as long as the last copy. Taking it back by name ends it for all copies.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A failure leaves what closing does.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
     /// Takes the lock of a directory and names this process in it.
     pub(super) fn take(dir: &Path) -> Result<Lock, StoreError> {
         let path = dir.join(NAME);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(StoreError::io("open", &path))?;
+        let mut file = open(&path)?;
         loop {
             match file.try_lock() {
-                Ok(()) => break,
+                // A claim that was given up takes its file away; whoever waited for that one locked nothing.
+                Ok(()) if is_at(&file, &path) => break,
+                Ok(()) => {
+                    file = open(&path)?;
+                    continue;
+                }
                 Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -86,7 +93,7 @@ impl Lock {
         }
         let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
         text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 
     /// Who holds the lock of a directory, if anybody does. Never waits.
@@ -98,10 +105,26 @@ impl Lock {
             Err(err) => return Err(StoreError::io("open", &path)(err)),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(None),
+            // Taken back by name, as in `Drop`.
+            Ok(()) => file.unlock().map(|()| None).map_err(StoreError::io("lock", &path)),
             Err(TryLockError::WouldBlock) => Ok(Some(named(&mut file))),
             Err(TryLockError::Error(err)) => Err(StoreError::io("lock", &path)(err)),
         }
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(StoreError::io("open", path))
+}
+
+/// Whether a path leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => identity(ours) == identity(there),
+        _ => false,
     }
 }
 
@@ -154,6 +177,29 @@ mod tests {
             }
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         });
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_owner_although_a_child_that_is_being_started_has_a_copy_of_the_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = Lock::take(dir.path()).unwrap();
+        let copy_of_the_child = lock.file.try_clone().unwrap();
+        drop(lock);
+        assert_eq!(Lock::owner(dir.path()).unwrap(), None);
+        drop(Lock::take(dir.path()).unwrap());
+        drop(copy_of_the_child);
+    }
+
+    #[test]
+    fn a_lock_on_a_file_that_was_taken_away_is_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(NAME);
+        let file = open(&path).unwrap();
+        assert!(is_at(&file, &path));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_at(&file, &path));
+        let _again = Lock::take(dir.path()).unwrap();
+        assert!(!is_at(&file, &path) && path.exists());
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) fn run_file(input: &Input) -> RunFile {
         created_at: Wall(1_796_000_709_042),
         input: InputFile {
             path: input.path().to_owned(),
+            named: "in.jsonl".to_owned(),
             sha256: input.sha256().to_owned(),
             count: u64::from(input.len()),
             bytes: input.bytes(),
@@ -170,6 +171,24 @@ fn a_spooled_input_survives_the_start_of_its_run() {
     let dir = claim.start(&run).unwrap();
     assert_eq!(input.path(), dir.path().join("input.jsonl"));
     assert!(input.path().exists());
+}
+
+#[test]
+fn a_claim_that_is_given_up_leaves_nothing_of_its_own_behind() {
+    let temp = tempfile::tempdir().unwrap();
+    let (new, empty) = (temp.path().join("new"), temp.path().join("empty"));
+    std::fs::create_dir(&empty).unwrap();
+    for dir in [&new, &empty] {
+        let claim = RunDir::claim(dir).unwrap();
+        crate::requests::spool(&b"{"[..], &claim.spool_path()).unwrap();
+    }
+    assert!(!new.exists());
+    assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
+    // A run that sent nothing is still a run.
+    let place = Place::new();
+    let before = std::fs::read_dir(&place.dir).unwrap().count();
+    drop(RunDir::claim(&place.dir).unwrap());
+    assert_eq!(std::fs::read_dir(&place.dir).unwrap().count(), before);
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("api", &["model"]),
     ("plan", &["model", "catalog"]),
     ("store", &["model", "requests"]),
-    ("config", &["model", "catalog"]),
+    ("config", &["model", "catalog", "api"]),
     ("engine", &["model", "catalog", "requests", "api", "plan", "store"]),
     ("sim", &["model", "catalog", "api"]),
     ("tui", &["model", "engine", "report"]),

@@ -1,0 +1,91 @@
+//! D4: a disk that is full. Answers are kept, nothing more is sent, and when there is space again all of it is written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{Place, Server, finished, json_lines, wait_for};
+
+/// A file system of one megabyte; unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None` where this user may not mount one.
+    fn mount(at: &Path) -> Option<Small> {
+        fs::create_dir(at).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", "size=1m", "fandeck-test"]).arg(at);
+        let mounted = command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+        mounted.then(|| Small(at.to_owned()))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        // Lazily: a process that failed to end may still have a file there.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let Some(small) = Small::mount(&place.path("small")) else {
+        eprintln!("not tested: this user may not mount a tmpfs");
+        return;
+    };
+    // What is left is enough to begin, and not enough for all the answers.
+    let ballast = small.0.join("ballast");
+    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    let (input, dir) = (place.requests(300), place.text("small/run"));
+    let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
+    let blocked =
+        running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
+    assert!(blocked.contains("failed to write") && blocked.contains("free some space"), "{blocked}");
+    // What is in flight ends, and no more is sent. The plain truth is in the progress lines, too.
+    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    let at_rest = server.stats().n_requests;
+    assert!(at_rest < 300);
+    running.line("progress while blocked", |line| {
+        line.contains("\"progress\"") && line.contains("\"store_trouble\":\"failed to write")
+    });
+    assert_eq!(server.stats().n_requests, at_rest);
+
+    fs::remove_file(&ballast).unwrap();
+    let ended = running.end();
+    let line = finished(&ended);
+    assert_eq!((ended.code, &line["n_succeeded"]), (0, &300.into()), "{line}");
+    assert_eq!(place.export(&dir, &[]).len(), 300);
+    let stats = server.stats();
+    assert_eq!((stats.n_requests, stats.bodies_accepted_twice), (300, 0));
+}
+
+#[test]
+fn d4_a_run_that_is_stopped_while_the_disk_is_full_says_what_is_lost_and_resumes() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let Some(small) = Small::mount(&place.path("small")) else {
+        eprintln!("not tested: this user may not mount a tmpfs");
+        return;
+    };
+    let ballast = small.0.join("ballast");
+    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    let (input, dir) = (place.requests(300), place.text("small/run"));
+    let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
+    running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
+    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    running.signal(rustix::process::Signal::TERM);
+    let ended = running.end();
+    assert_eq!(ended.code, 143, "{}", ended.stderr);
+    assert!(ended.stderr.contains("could not be written and are lost"), "{}", ended.stderr);
+    let last = json_lines(&ended.stdout).pop().unwrap();
+    assert_eq!(last["event"], "run-finished", "{last}");
+
+    fs::remove_file(&ballast).unwrap();
+    // The cache is elsewhere and may have some of them; what it has not is sent again.
+    let resumed = place.run(&["resume", &dir, "--json"]);
+    let line = finished(&resumed);
+    assert_eq!(resumed.code, 0, "{line}");
+    assert_eq!(place.export(&dir, &[]).len(), 300);
+}

@@ -1,0 +1,60 @@
+//! The simulated API on a loopback port, served from a thread of this process.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use fandeck::sim::{Scenario, SharedSim, Stats, serve};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use super::place::KEYS;
+
+/// A server of one scenario; it ends with this value.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    sim: Arc<SharedSim>,
+    _runtime: Runtime,
+}
+
+impl Server {
+    /// Three orgs with the keys of [`KEYS`] that answer after 10 to 30 ms. `common` is TOML for all of them, put before the
+    /// orgs; the others are for one org each.
+    pub(crate) fn with(common: &str, orgs: [&str; 3]) -> Server {
+        let mut text = format!("summary = \"a test\"\n{common}\n");
+        if !common.contains("latency") {
+            text.insert_str(text.find('\n').unwrap() + 1, "latency = { p50-ms = 15, p95-ms = 30 }\n");
+        }
+        for ((label, _, key), more) in KEYS.iter().zip(orgs) {
+            write!(text, "[[orgs]]\nlabel = \"{label}\"\nkey = \"{key}\"\n{more}\n").unwrap();
+        }
+        Server::of(Scenario::parse("the test", &text).unwrap())
+    }
+
+    /// Nothing goes wrong.
+    pub(crate) fn calm() -> Server {
+        Server::with("", [""; 3])
+    }
+
+    /// Answers take so many milliseconds, give or take a half.
+    pub(crate) fn slow(ms: u32) -> Server {
+        Server::with(&format!("latency = {{ p50-ms = {ms}, p95-ms = {} }}", ms + ms / 2), [""; 3])
+    }
+
+    /// A fault for every org.
+    pub(crate) fn faulty(fault: &str) -> Server {
+        Server::with("", [&format!("[[orgs.faults]]\n{fault}"); 3])
+    }
+
+    fn of(scenario: Scenario) -> Server {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let (listener, sim) = runtime
+            .block_on(async { (TcpListener::bind("127.0.0.1:0").await.unwrap(), SharedSim::new(scenario, 1, 1.0)) });
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        runtime.spawn(serve(listener, Arc::clone(&sim), std::future::pending()));
+        Server { url, sim, _runtime: runtime }
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.sim.stats()
+    }
+}
