@@ -125,7 +125,7 @@ fn windows(state: &State, org: &OrgState, now: Mono) -> Vec<WindowView> {
             Some(WindowView {
                 family,
                 in_flight: org.in_flight[family.ix()],
-                window: ((f64::from(window.limit()) * share) as u32).max(1),
+                window: window.eased(share),
                 ceiling: window.ceiling(),
                 cap: window.cap,
                 polite_cap: window.polite_cap,

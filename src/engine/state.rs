@@ -248,9 +248,8 @@ impl State {
         let headroom = pool.paces[family.ix()].headroom(now);
         let probes = pool.gate.probes_left(floor).unwrap_or(u32::MAX);
         let window = self.window_mut(org, family, now);
-        let (limit, in_flight) = (window.limit(), window.in_flight);
-        let eased = ((f64::from(limit) * easing(headroom, threshold)) as u32).max(1);
-        let shared = eased.saturating_sub(in_flight).min(probes);
+        let eased = window.eased(easing(headroom, threshold));
+        let shared = eased.saturating_sub(window.in_flight).min(probes);
         let mut own = self.orgs[org.ix()].breaker.allowance(eased, self.best_health, now);
         if !proven {
             own = own.min(floor);

@@ -8,15 +8,15 @@ use fandeck::model::DispatchSettings;
 use super::world::{World, secs};
 
 /// A figure, and what it must be.
-pub struct Figure {
-    pub what: &'static str,
-    pub is: f64,
-    pub must: Must,
+pub(crate) struct Figure {
+    pub(crate) what: &'static str,
+    pub(crate) is: f64,
+    pub(crate) must: Must,
 }
 
 /// The bound of a figure.
 #[derive(Debug, Clone, Copy)]
-pub enum Must {
+pub(crate) enum Must {
     AtLeast(f64),
     AtMost(f64),
 }
@@ -30,7 +30,7 @@ impl Figure {
         Figure { what, is, must: Must::AtMost(ceiling) }
     }
 
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         match self.must {
             Must::AtLeast(floor) => self.is >= floor,
             Must::AtMost(ceiling) => self.is <= ceiling,
@@ -39,13 +39,13 @@ impl Figure {
 }
 
 /// An experiment: what happens, and its figures at a share of the usual load (1 is the load that is promised for).
-pub struct Experiment {
-    pub what: &'static str,
-    pub run: fn(f64) -> Vec<Figure>,
+pub(crate) struct Experiment {
+    pub(crate) what: &'static str,
+    pub(crate) run: fn(f64) -> Vec<Figure>,
 }
 
 /// All experiments.
-pub fn all() -> Vec<Experiment> {
+pub(crate) fn all() -> Vec<Experiment> {
     vec![
         Experiment { what: "limit of 100 requests/s, caps that would allow 3×, 10 min", run: request_limit },
         Experiment { what: "output tokens bind, answers vary 1–16×, 10 min", run: output_limit },
@@ -135,7 +135,7 @@ fn colleague(load: f64) -> Vec<Figure> {
     let theirs = stats.orgs[0].colleague;
     let client = &world.clients[client];
     let beside = client.sum(150, 360).ok as f64 / (210.0 * rate * 0.3);
-    let after = client.sum(415, 425).ok as f64 / (10.0 * rate);
+    let after = client.sum(420, 440).ok as f64 / (20.0 * rate);
     vec![
         Figure::at_most("the colleague's 429s ÷ calls", share(theirs.n_429, theirs.n_wanted), 0.001),
         Figure::at_least("our use ÷ what is left", beside, 0.8),
@@ -216,8 +216,10 @@ fn burst(load: f64) -> Vec<Figure> {
     for _ in 0..3 {
         world.run(client, (rate * 200.0) as u32, short);
     }
+    // What was in flight when they came is not theirs to share.
+    world.until(secs(70));
     let before = world.clients[client].answers.clone();
-    world.until(secs(150));
+    world.until(secs(160));
     let client = &world.clients[client];
     let got: Vec<u64> = client.answers.iter().map(|(run, n)| n - before.get(run).copied().unwrap_or(0)).collect();
     let (least, most) = (got.iter().min().copied().unwrap_or(0), got.iter().max().copied().unwrap_or(0));
