@@ -79,6 +79,8 @@ pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) now: Mono,
     pub(crate) clients: Vec<Client>,
+    /// Whether answers carry rate-limit headers.
+    pub(crate) headers: bool,
     due: BinaryHeap<Reverse<(Mono, u64, Slot)>>,
     slots: HashMap<u64, Due>,
     count: u64,
@@ -96,6 +98,7 @@ impl World {
             sim: Sim::new(scenario, 7, EPOCH, 1.0),
             now: Mono::ZERO,
             clients: Vec::new(),
+            headers: true,
             due: BinaryHeap::new(),
             slots: HashMap::new(),
             count: 0,
@@ -254,7 +257,8 @@ impl World {
     }
 
     fn read(&self, answer: SimResponse) -> Reply {
-        reply::read(answer.status, &answer.headers, answer.body, &self.scrubber, self.clocks().wall)
+        let reply = reply::read(answer.status, &answer.headers, answer.body, &self.scrubber, self.clocks().wall);
+        if self.headers { reply } else { Reply { limits: RateLimits::default(), ..reply } }
     }
 
     fn step(&mut self, client: usize, happened: Vec<Happened>) {
