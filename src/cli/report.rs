@@ -8,7 +8,7 @@ use super::args::StatusArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
-use super::status::standing;
+use super::status::{sessions, standing};
 
 /// Reports one run, as text or as the last NDJSON line of a run.
 pub(crate) fn report(args: &StatusArgs) -> Outcome {
@@ -68,7 +68,7 @@ fn org(org: &OrgState) -> OrgFinished {
 fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
     let state = &peek.state;
     let mut text = format!(
-        "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {} sessions\ncost       {}",
+        "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {}\ncost       {}",
         finished.run_id,
         harmless(&finished.input),
         standing(peek),
@@ -76,7 +76,7 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
         finished.path,
         finished.route_reason,
         format::span(state.wall_ms),
-        state.sessions,
+        sessions(state.sessions),
         format::money(state.cost),
     );
     if finished.n_possibly_charged > 0 {

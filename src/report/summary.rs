@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format;
 use super::text::{fit, fit_right, harmless};
-use crate::model::snapshot::{OrgView, RunView};
+use crate::model::snapshot::{Condition, OrgView, RunView};
 use crate::model::{Counts, RunStatus, Snapshot};
 
 /// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
@@ -164,6 +164,7 @@ pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
     if snapshot.orgs.iter().any(|org| org.totals.n_sent > 0) {
         org_table(&mut out, &snapshot.orgs);
     }
+    parked(&mut out, &snapshot.orgs);
     for run in &snapshot.runs {
         how_to_go_on(&mut out, run);
     }
@@ -263,16 +264,26 @@ fn org_table(out: &mut String, orgs: &[OrgView]) {
     out.push('\n');
 }
 
+/// Orgs that need somebody before the next run, although this one may have gone well without them.
+fn parked(out: &mut String, orgs: &[OrgView]) {
+    for org in orgs {
+        if let Condition::Parked { why, .. } = &org.condition {
+            let key = harmless(&org.key_env);
+            line(out, "parked", &format!("{}: {} (its key: {key})", harmless(&org.label), why.as_str()));
+        }
+    }
+}
+
 fn how_to_go_on(out: &mut String, run: &RunView) {
     let dir = harmless(&run.dir);
     let shell_dir = quoted(&dir);
     line(out, "directory", &dir);
     if run.counts.open() > 0 {
         let left = format::count(run.counts.open());
-        line(out, "go on", &format!("fandeck resume {shell_dir}    sends the {left} that are left"));
+        line(out, "go on", &format!("fandeck resume {shell_dir}    # sends the {left} that are left"));
     }
     if run.counts.done() > 0 {
-        line(out, "results", &format!("fandeck export {shell_dir}    writes them in input order"));
+        line(out, "results", &format!("fandeck export {shell_dir}    # writes them in input order"));
     }
 }
 

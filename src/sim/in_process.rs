@@ -5,12 +5,11 @@ use std::sync::Arc;
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::core::{Ending, SimResponse};
 use super::request::SimRequest;
 use super::shared::{Flight, SharedSim};
+use super::ticket::{Ending, SimResponse};
 use crate::api::look::{list_target, model_target, of_list, of_model};
-use crate::api::transport::ReplyFuture;
-use crate::api::transport::SightFuture;
+use crate::api::transport::{ReplyFuture, SightFuture};
 use crate::api::{Call, Reply, Sight, Transport, reply, stream};
 use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, WireSettings};
 

@@ -94,7 +94,7 @@ fn l11_a_wrong_model_stops_the_run_after_the_first_few_and_is_named() {
     assert!((5..=20).contains(&sent), "{sent} were sent");
     // Without a price the cost cannot be projected, so nobody launches it unasked.
     let unasked = place.run(&["run", &input, "--json"]);
-    unasked.refused(2, &["--yes", "without a price"]);
+    unasked.refused(2, &["--yes", "no price is known for the model of 200 requests (claude-haiku-44"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn an_outage_in_the_middle_is_waited_out_up_to_its_limit_and_ends_with_4() {
 
 #[test]
 fn l6_l1_a_storm_over_every_org_is_waited_out_and_nothing_fails() {
-    let storm = "[[orgs.faults]]\nkind = \"rate-limited\"\nfrom-call = 4\nto-call = 14\nretry-after = 1";
+    let storm = "[[orgs.faults]]\nkind = \"rate-limited\"\nfrom-call = 4\nto-call = 9\nretry-after = 1";
     let server = Server::with("", [storm; 3]);
     let place = Place::at(&server);
     let ended = place.run(&["run", &place.requests(45), "--json", "--cap", "4"]);

@@ -193,3 +193,26 @@ fn d2_an_edited_input_is_refused_with_counts_and_goes_on_only_when_that_is_accep
     let export = place.export(&dir, &["--accept-changed-input"]);
     assert_eq!((export.len(), ids(&export)[18]), (19, "new"));
 }
+
+#[test]
+fn d2_an_input_that_is_edited_under_the_run_ends_it_and_no_changed_line_is_sent() {
+    let server = Server::slow(60);
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(100), place.text("run"));
+    let good = fs::read_to_string(&input).unwrap();
+    let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
+    running.line("the start", |line| line.contains("run-started"));
+    crate::support::wait_for("some answers", || (server.stats().bodies_accepted > 20).then_some(()));
+    // In place, as an editor that keeps the file does it.
+    let edited = good.replace("judge case", "JUDGE CASE");
+    fs::OpenOptions::new().write(true).open(&input).unwrap().write_all(edited.as_bytes()).unwrap();
+    let ended = running.end();
+    let line = finished(&ended);
+    assert_eq!((ended.code, &line["status"]), (4, &"incomplete".into()), "{line}");
+    assert!(ended.stdout.contains("was changed after the run read it"), "{}", ended.stdout);
+    // With the old file back it goes on where it was.
+    place.write("in.jsonl", good);
+    assert_eq!(finished(&place.run(&["resume", &dir, "--json"]))["n_succeeded"], 100);
+    assert_eq!(place.export(&dir, &[]).len(), 100);
+    assert_eq!(server.stats().bodies_accepted, 100);
+}

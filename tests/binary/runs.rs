@@ -190,6 +190,51 @@ fn a_run_without_a_place_gets_one_that_is_found_again() {
 }
 
 #[test]
+fn a_run_directory_is_named_by_a_path_that_holds_anywhere() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    place.requests(3);
+    let line = finished(&place.run(&["run", "in.jsonl", "--run-dir", "here/run", "--json"]));
+    assert_eq!(line["run_dir"], place.text("here/run"));
+    assert_eq!(last_json(&place.run(&["report", "./here/run", "--json"]).stdout), line);
+    place.run(&["run", "in.jsonl", "--run-dir", ""]).refused(2, &["--run-dir"]);
+}
+
+#[test]
+fn l16_an_answer_that_never_comes_is_given_up_and_what_it_may_have_cost_is_counted() {
+    let server = Server::with("", ["[[orgs.faults]]\nkind = \"hang\"\nfrom-call = 6\nto-call = 7", "", ""]);
+    let place = Place::at(&server);
+    place.more_config(
+        "[wire]\nconnect-timeout = \"1s\"\nfirst-byte-timeout = \"1s\"\nfirst-byte-per-1k-tokens = \"0s\"\n",
+    );
+    let line = finished(&place.run(&["run", &place.requests(40), "--json", "--cap", "4"]));
+    assert_eq!((counts(&line), &line["n_possibly_charged"]), ([40, 0, 40, 0, 0, 0, 0], &2.into()));
+    assert_eq!(server.stats().n_hung, 2);
+}
+
+#[test]
+fn the_simulated_api_is_a_server_too_and_ends_by_a_signal() {
+    let place = Place::new();
+    let args =
+        ["simulate", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--scenario", "calm", "--time-scale", "50"];
+    let mut simulate = place.start(&args);
+    let said = simulate.line("its address", |line| line.starts_with("fandeck simulate: http://127.0.0.1:"));
+    let url = said.split_whitespace().nth(2).unwrap().to_owned();
+    let key = simulate.line("a key", |line| line.contains("is org batch"));
+    simulate.line("the statistics", |line| line.contains("/_sim/stats"));
+    let mut place = place;
+    place.set("ANTHROPIC_BASE_URL", &url);
+    place.set("ANTHROPIC_BATCH_KEY", key.split_whitespace().nth(1).unwrap());
+    assert_eq!(counts(&finished(&place.run(&["run", &place.requests(20), "--json"])))[2], 20);
+    simulate.signal(rustix::process::Signal::TERM);
+    assert_eq!(simulate.end().code, 0);
+    place.run(&["simulate", "--listen", "nowhere"]).refused(2, &["nowhere", "127.0.0.1:8787"]);
+    place.run(&["simulate", "--scenario", "none"]).refused(2, &["none", "calm", "storm"]);
+    place.run(&["demo", "--time-scale", "nan"]).refused(2, &["--time-scale", "a number above 0"]);
+    place.run(&["demo", "--requests", "0"]).refused(2, &["--requests 0"]);
+}
+
+#[test]
 fn overloads_and_resets_cost_tries_and_no_request() {
     let server = Server::with(
         "",
