@@ -187,8 +187,6 @@ impl Sim {
         let Some(org) = ticket.org.and_then(|org| self.orgs.get_mut(org)) else { return };
         org.stats.in_flight = org.stats.in_flight.saturating_sub(1);
         if let (Some(charge), Some(pool)) = (ticket.charge, self.pools.get_mut(org.pool)) {
-            org.stats.tokens_in += charge.input;
-            org.stats.tokens_out += charge.output;
             pool.class(charge.class, now).settle(charge.estimated_input, charge.limited_input, charge.output);
         }
     }
