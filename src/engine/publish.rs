@@ -200,8 +200,17 @@ fn run_view(run: &RunState, now: Mono) -> RunView {
         session_wall_ms: millis(session_wall),
         re_drives: re_drives(run),
         re_driven: most_first(run.re_driven.iter().map(|(reason, n)| (reason.clone(), *n))),
-        attempts: run.queue.attempts(),
+        attempts: attempts(run),
     }
+}
+
+/// Requests answered by the number of attempts that it took, over all sessions.
+fn attempts(run: &RunState) -> [u64; 5] {
+    let mut all = run.facts.prior_attempts;
+    for (sum, session) in all.iter_mut().zip(run.queue.attempts()) {
+        *sum += session;
+    }
+    all
 }
 
 /// Requests whose last attempt failed, by reason, most first.

@@ -120,6 +120,8 @@ pub struct RunFacts {
     pub prior_wall: Duration,
     /// Attempts of earlier sessions that had to be made again, by reason.
     pub prior_re_driven: BTreeMap<String, u64>,
+    /// Requests answered in earlier sessions, by the number of attempts that it took.
+    pub prior_attempts: [u64; 5],
 }
 
 /// One run.
