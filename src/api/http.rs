@@ -9,22 +9,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::StatusCode;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Method, Request, Response, Url};
 use tokio::time::timeout;
 
-use crate::model::{ApiError, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
+use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
 
 use super::body::{self, End};
-use super::transport::{Call, Reply, ReplyFuture, Transport};
+use super::look::{self, Finding, Sight};
+use super::stream::{self, Assembler};
+use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
 use super::{base_url, failure, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+/// The longest list of models that is read.
+const MAX_LIST: usize = 4 * 1024 * 1024;
 /// The longest answer that is taken: many times what 128,000 tokens can come to.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// The longest time for a body, once it has begun: as long as the official SDKs wait for a whole answer.
 const WHOLE_BODY: Duration = Duration::from_secs(600);
+/// The longest time for a look at an org.
+const LOOK: Duration = Duration::from_secs(5);
+/// The longest stream that is taken: its events are some ten times as long as what they carry.
+const MAX_STREAM: usize = 512 * 1024 * 1024;
+/// Tokens a second that a stream makes at the least: 128,000 an hour, as the official SDKs reckon.
+const SLOWEST_STREAM: f64 = 128_000.0 / 3_600.0;
 /// How long a connection waits for its next request: less than the minute after which common load balancers drop it, so
 /// that hardly any request is written into a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(50);
@@ -85,6 +96,7 @@ struct Shared {
 #[derive(Debug)]
 struct Endpoint {
     client: Client,
+    base: String,
     url: Url,
     host: String,
     headers: HeaderMap,
@@ -111,6 +123,11 @@ impl Transport for HttpTransport {
     fn call(&self, call: Call) -> ReplyFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.exchange(call).await })
+    }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        let (shared, model) = (Arc::clone(&self.shared), model.to_owned());
+        Box::pin(async move { shared.look(org, &model).await })
     }
 }
 
@@ -139,13 +156,16 @@ impl Endpoint {
         let client = client(&url, wire, certificates)
             .map_err(|error| WireError::Client { org: org.label.clone(), reason: failure::chain(&error) })?;
         let host = url.host_str().unwrap_or_default().to_owned();
-        Ok(Endpoint { client, url, host, headers: request_headers(org, wire)? })
+        Ok(Endpoint { client, base: org.base_url.clone(), url, host, headers: request_headers(org, wire)? })
     }
 
     fn request(&self, call: Call) -> Request {
         let mut request = Request::new(Method::POST, self.url.clone());
         *request.headers_mut() = self.headers.clone();
-        *request.body_mut() = Some(call.body.into());
+        if call.max_tokens > stream::STREAM_ABOVE {
+            request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        }
+        *request.body_mut() = Some(stream::body(call.body, call.max_tokens).into());
         request
     }
 }
@@ -198,17 +218,82 @@ fn request_headers(org: &OrgSpec, wire: &WireSettings) -> Result<HeaderMap, Wire
 impl Shared {
     async fn exchange(&self, call: Call) -> Reply {
         let Some(endpoint) = self.endpoints.get(call.org.ix()) else { return unanswered(failure::unknown_org()) };
-        let limit = self.wire.first_byte(call.max_tokens);
+        let max_tokens = call.max_tokens;
+        let limit = self.wire.first_byte(max_tokens);
         match timeout(limit, endpoint.client.execute(endpoint.request(call))).await {
-            Ok(Ok(response)) => self.read(endpoint, response).await,
+            Ok(Ok(mut response)) => {
+                let headers = std::mem::take(response.headers_mut());
+                match reply::is_stream(response.status(), &headers) {
+                    true => self.read_stream(endpoint, headers, response, max_tokens).await,
+                    false => self.read(endpoint, headers, response).await,
+                }
+            }
             Ok(Err(error)) => unanswered(failure::of_client(error, &endpoint.host, &self.scrubber)),
             Err(_) => unanswered(failure::no_answer(limit, &endpoint.host)),
         }
     }
 
-    async fn read(&self, endpoint: &Endpoint, mut response: Response) -> Reply {
+    async fn look(&self, org: OrgId, model: &str) -> Sight {
+        let Some(endpoint) = self.endpoints.get(org.ix()) else { return Sight::nothing() };
+        timeout(LOOK, self.ask(endpoint, model)).await.unwrap_or_else(|_| Sight::nothing())
+    }
+
+    async fn ask(&self, endpoint: &Endpoint, model: &str) -> Sight {
+        let Some((status, headers, body)) = self.get(endpoint, &look::model_target(model)).await else {
+            return Sight::nothing();
+        };
+        let organization = reply::organization(&headers, &self.scrubber, wall_now());
+        let finding = match look::of_model(status, &body, &self.scrubber) {
+            Some(finding) => finding,
+            None => match self.get(endpoint, &look::list_target()).await {
+                Some((status, _, body)) => look::of_list(status, &body, model),
+                None => Finding::Untold,
+            },
+        };
+        Sight { organization, finding }
+    }
+
+    /// A question that costs nothing; `None` when it was not answered.
+    async fn get(&self, endpoint: &Endpoint, target: &str) -> Option<(StatusCode, HeaderMap, bytes::Bytes)> {
+        let mut request = Request::new(Method::GET, base_url::target(&endpoint.base, target)?);
+        *request.headers_mut() = endpoint.headers.clone();
+        request.headers_mut().remove(CONTENT_TYPE);
+        let mut response = endpoint.client.execute(request).await.ok()?;
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let limits = body::Limits { len: MAX_LIST, idle: self.wire.idle_timeout, whole: LOOK };
+        match body::collect(&mut response, limits).await {
+            (body, End::Whole) => Some((status, headers, body)),
+            _ => None,
+        }
+    }
+
+    /// Puts an answer together while it comes, so that no more of it is held than the Message itself.
+    async fn read_stream(
+        &self,
+        endpoint: &Endpoint,
+        headers: HeaderMap,
+        mut response: Response,
+        max_tokens: u32,
+    ) -> Reply {
         let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
+        let whole = WHOLE_BODY + Duration::from_secs_f64(f64::from(max_tokens) / SLOWEST_STREAM);
+        let limits = body::Limits { len: MAX_STREAM, idle: self.wire.idle_timeout, whole };
+        let mut assembler = Assembler::default();
+        let end =
+            body::each(&mut response, limits, |chunk| assembler.feed(chunk) || assembler.pending() > MAX_ANSWER).await;
+        let now = wall_now();
+        let (trouble, error) = match end {
+            End::Whole => return reply::streamed(status, &headers, assembler.finish(), &self.scrubber, now),
+            End::TooLong => failure::too_long(limits.len, &endpoint.host),
+            End::Silence => failure::silence(limits.idle, &endpoint.host),
+            End::TooSlow => failure::too_slow(limits.whole, &endpoint.host),
+            End::Failed(error) => failure::of_client(error, &endpoint.host, &self.scrubber),
+        };
+        reply::cut_off(&headers, trouble, ApiError { status: Some(status.as_u16()), ..error }, &self.scrubber, now)
+    }
+
+    async fn read(&self, endpoint: &Endpoint, headers: HeaderMap, mut response: Response) -> Reply {
+        let status = response.status();
         let len = if status.is_success() { MAX_ANSWER } else { MAX_ERROR_BODY };
         let limits = body::Limits { len, idle: self.wire.idle_timeout, whole: WHOLE_BODY };
         let (body, end) = body::collect(&mut response, limits).await;

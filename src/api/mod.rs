@@ -7,6 +7,8 @@
 //!           ├ body       limits while reading   ├ classify    whose fault an error is
 //!           └ failure    no answer, in words    ├ error_body  errors, in words
 //!                                               └ json_line   fit for the journal
+//!                                               └ stream      long answers: asked for as streams, put together
+//! org, model ──► http ──► look: what an org is and has, at no cost
 //! ```
 //!
 //! Everything right of `http` is pure. The simulated API in the same process enters at [`reply::read`].
@@ -19,9 +21,12 @@ mod failure;
 mod headers;
 mod http;
 mod json_line;
+pub(crate) mod look;
 mod message;
 pub mod reply;
+pub(crate) mod stream;
 pub mod transport;
 
 pub use self::http::{HttpTransport, WireError};
+pub use look::{Finding, Sight};
 pub use transport::{Call, Reply, Transport};

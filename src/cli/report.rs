@@ -40,6 +40,8 @@ fn finished(peek: &RunPeek) -> RunFinished {
         n_re_drivable: counts.re_drivable,
         n_unsent: counts.unsent,
         n_possibly_charged: state.n_possibly_charged,
+        re_driven: state.re_driven.clone(),
+        attempts: state.attempts,
         wall_s: state.wall_ms as f64 / 1e3,
         session_wall_s: state.session_wall_ms as f64 / 1e3,
         cost_usd: state.cost.usd(),
@@ -81,6 +83,10 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
     );
     if finished.n_possibly_charged > 0 {
         text.push_str(&format!(", and {} attempts possibly charged", format::count(finished.n_possibly_charged)));
+    }
+    if !state.re_driven.is_empty() {
+        let reasons = state.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
+        text.push_str(&format!("\nre-driven  {}", summary::re_driven(reasons, &state.attempts)));
     }
     text.push_str("\n\norg                 answers      429      5xx     peak   tokens in  tokens out       cost\n");
     for (org, state) in finished.orgs.iter().zip(&state.orgs) {

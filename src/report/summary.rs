@@ -1,6 +1,7 @@
 //! What a run came to: the facts as one value ([`RunFinished`], the last NDJSON line), and the text that is left on
 //! the normal screen.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,12 @@ pub struct RunFinished {
     pub n_unsent: u64,
     /// Attempts that may have been billed although no answer arrived.
     pub n_possibly_charged: u64,
+    /// Attempts that failed and had to be made again, by reason, over all sessions.
+    #[serde(default)]
+    pub re_driven: BTreeMap<String, u64>,
+    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    #[serde(default)]
+    pub attempts: [u64; 5],
     /// Seconds in which the run was running, over all sessions.
     pub wall_s: f64,
     /// Seconds in this session.
@@ -108,6 +115,8 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
             n_re_drivable: counts.re_drivable,
             n_unsent: counts.unsent,
             n_possibly_charged: run.n_possibly_charged,
+            re_driven: run.re_driven.iter().cloned().collect(),
+            attempts: run.attempts,
             wall_s: seconds(run.wall_ms),
             session_wall_s: seconds(run.session_wall_ms),
             cost_usd: run.cost.usd(),
@@ -153,6 +162,22 @@ pub fn outcomes(counts: &Counts) -> String {
     ];
     let shown = named.iter().filter(|(n, _, always)| *n > 0 || *always);
     shown.map(|(n, name, _)| format!("{} {name}", format::count(*n))).collect::<Vec<_>>().join(" · ")
+}
+
+/// Attempts that were made again, by reason, and how many attempts requests took, in words.
+pub fn re_driven<'r>(reasons: impl Iterator<Item = (&'r str, u64)>, attempts: &[u64; 5]) -> String {
+    let mut text =
+        reasons.map(|(why, n)| format!("{} {}", format::count(n), harmless(why))).collect::<Vec<_>>().join(" · ");
+    let again: Vec<String> = ["second", "third", "fourth", "fifth or later"]
+        .iter()
+        .zip(attempts.iter().skip(1))
+        .filter(|(_, n)| **n > 0)
+        .map(|(which, n)| format!("{} at the {which}", format::count(*n)))
+        .collect();
+    if !again.is_empty() {
+        let _ = write!(text, "; answered {} attempt", again.join(", "));
+    }
+    text
 }
 
 /// The text for the normal screen: what came of every run, per org, and how to go on. Ends with a line end.
@@ -215,6 +240,10 @@ fn run_block(out: &mut String, run: &RunView) {
         let _ = write!(cost, " · {} {attempts} possibly charged too", format::count(run.n_possibly_charged));
     }
     line(out, "cost", &cost);
+    if !run.re_driven.is_empty() {
+        let reasons = run.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
+        line(out, "re-driven", &re_driven(reasons, &run.attempts));
+    }
     line(out, "path", &format!("{} · {}", run.path, harmless(&run.route_reason)));
     out.push('\n');
 }

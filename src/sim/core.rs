@@ -13,7 +13,7 @@ use super::limits::Calendar;
 use super::org::{Org, Pool};
 use super::prepare::{Prepared, Work, prepare};
 use super::prices;
-use super::request::SimRequest;
+use super::request::{Endpoint, SimRequest};
 use super::scenario::{OrgSettings, Scenario};
 use super::stats::Stats;
 use super::ticket::{Ending, Fate, SimResponse, Ticket};
@@ -73,6 +73,7 @@ impl Sim {
     pub(super) fn arrive_prepared(&mut self, now: Duration, request: &SimRequest<'_>, prepared: Prepared<'_>) -> Fate {
         self.advance(now);
         self.totals.n_requests += 1;
+        self.totals.n_messages += u64::from(matches!(request.endpoint(), Ok(Endpoint::Messages)));
         self.totals.in_flight += 1;
         self.totals.in_flight_peak = self.totals.in_flight_peak.max(self.totals.in_flight);
         let mut ticket = Ticket::new(ids::request(&mut ids::rng(self.seed, REQUEST_DRAWS, self.totals.n_requests)));

@@ -47,13 +47,12 @@ fn org_action(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), S
     }
     // A wait that the API asked for is not cut short; one of our own after failures may be.
     let resting = match &org.condition {
-        Condition::Parked { .. } | Condition::Paused => true,
-        Condition::BackingOff { why, .. } => !why.starts_with("rate-limited"),
-        _ => false,
+        Condition::Parked { .. } | Condition::BreakerOpen { .. } => true,
+        condition => condition.is_paused(),
     };
     match action {
         Action::ReviveOrg if !resting => Err(format!("{} is not parked, paused or failing", org.label)),
-        Action::PauseOrg if org.condition == Condition::Paused => {
+        Action::PauseOrg if org.condition.is_paused() => {
             Err(format!("{} is paused already; revive it to go on", org.label))
         }
         Action::CapUp | Action::CapDown => {

@@ -45,12 +45,12 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
     assert!(blocked.contains("failed to write") && blocked.contains("free some space"), "{blocked}");
     // What is in flight ends, and no more is sent. The plain truth is in the progress lines, too.
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
-    let at_rest = server.stats().n_requests;
+    let at_rest = server.stats().n_messages;
     assert!(at_rest < 300);
     running.line("progress while blocked", |line| {
         line.contains("\"progress\"") && line.contains("\"store_trouble\":\"failed to write")
     });
-    assert_eq!(server.stats().n_requests, at_rest);
+    assert_eq!(server.stats().n_messages, at_rest);
 
     fs::remove_file(&ballast).unwrap();
     let ended = running.end();
@@ -58,7 +58,7 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
     assert_eq!((ended.code, &line["n_succeeded"]), (0, &300.into()), "{line}");
     assert_eq!(place.export(&dir, &[]).len(), 300);
     let stats = server.stats();
-    assert_eq!((stats.n_requests, stats.bodies_accepted_twice), (300, 0));
+    assert_eq!((stats.n_messages, stats.bodies_accepted_twice), (300, 0));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
     fs::rename(place.path("run"), place.path("elsewhere")).unwrap();
     running.line("trouble of the store", |line| line.contains("notice") && line.contains("failed to write"));
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
-    let at_rest = server.stats().n_requests;
+    let at_rest = server.stats().n_messages;
     fs::rename(place.path("elsewhere"), place.path("run")).unwrap();
     let ended = running.end();
     assert_eq!((ended.code, at_rest < 150), (0, true), "{}", ended.stderr);

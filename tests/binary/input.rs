@@ -10,7 +10,7 @@ use crate::support::{Ended, Place, Running, Server, finished, ids, request};
 #[track_caller]
 fn refused(server: &Server, place: &Place, ended: &Ended, texts: &[&str]) {
     ended.refused(2, texts);
-    assert_eq!(server.stats().n_requests, 0);
+    assert_eq!(server.stats().n_messages, 0);
     assert_eq!((place.runs(), &*ended.stdout), (Vec::new(), ""));
 }
 
@@ -145,7 +145,7 @@ fn d12_bad_standard_input_leaves_no_run_directory_behind() {
     for text in ["{\n", ""] {
         let ended = piped(&place, &["run", "-", "--json"], text);
         ended.refused(2, &[if text.is_empty() { "holds no request" } else { "line 1: not JSON" }]);
-        assert_eq!((place.runs(), server.stats().n_requests), (Vec::new(), 0));
+        assert_eq!((place.runs(), server.stats().n_messages), (Vec::new(), 0));
         // A directory that was named and empty before is empty again, and can be used.
         fs::create_dir_all(place.path("named")).unwrap();
         piped(&place, &["run", "-", "--json", "--run-dir", &place.text("named")], text).refused(2, &[]);
@@ -182,14 +182,14 @@ fn d2_an_edited_input_is_refused_with_counts_and_goes_on_only_when_that_is_accep
     lines.truncate(18);
     lines.push(new.trim_end());
     let input = place.write("in.jsonl", lines.join("\n"));
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let texts = [&*input, "has changed since the run was made", "17 ", "1 ", "2 ", "--accept-changed-input"];
     place.run(&["resume", &dir, "--json"]).refused(2, &texts);
     place.run(&["export", &dir]).refused(2, &["has changed", "--accept-changed-input"]);
-    assert_eq!(server.stats().n_requests, before);
+    assert_eq!(server.stats().n_messages, before);
     let ended = place.run(&["resume", &dir, "--json", "--accept-changed-input"]);
     let line = finished(&ended);
-    assert_eq!((ended.code, &line["n_total"], server.stats().n_requests), (0, &19.into(), before + 2), "{line}");
+    assert_eq!((ended.code, &line["n_total"], server.stats().n_messages), (0, &19.into(), before + 2), "{line}");
     let export = place.export(&dir, &["--accept-changed-input"]);
     assert_eq!((export.len(), ids(&export)[18]), (19, "new"));
 }

@@ -89,15 +89,15 @@ fn a_second_run_of_the_same_file_sends_nothing() {
     let place = Place::at(&server);
     let input = place.requests(50);
     assert_eq!(place.run(&["run", &input, "--json"]).code, 0);
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let again = place.run(&["run", &input, "--run-dir", &place.text("again"), "--json"]);
     let line = finished(&again);
     assert_eq!((again.code, counts(&line)), (0, [50, 50, 0, 0, 0, 0, 0]));
-    assert_eq!((server.stats().n_requests, line["cost_usd"].as_f64()), (before, Some(0.0)));
+    assert_eq!((server.stats().n_messages, line["cost_usd"].as_f64()), (before, Some(0.0)));
     assert_eq!(place.export(&place.text("again"), &[]).len(), 50);
     // Without the cache it is paid again, which is what was asked for.
     let paid = finished(&place.run(&["run", &input, "--no-cache", "--json"]));
-    assert_eq!((counts(&paid), server.stats().n_requests), ([50, 0, 50, 0, 0, 0, 0], before + 50));
+    assert_eq!((counts(&paid), server.stats().n_messages), ([50, 0, 50, 0, 0, 0, 0], before + 50));
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn d6_eight_alike_are_eight_calls_and_eight_hits() {
     let lines: String = (0..8).map(|no| request(&format!("draw-{no}"), "the same")).collect();
     let input = place.write("in.jsonl", lines);
     assert_eq!(counts(&finished(&place.run(&["run", &input, "--json"]))), [8, 0, 8, 0, 0, 0, 0]);
-    assert_eq!(server.stats().n_requests, 8);
+    assert_eq!(server.stats().n_messages, 8);
     assert_eq!(counts(&finished(&place.run(&["run", &input, "--json"]))), [8, 8, 0, 0, 0, 0, 0]);
-    assert_eq!(server.stats().n_requests, 8);
+    assert_eq!(server.stats().n_messages, 8);
 }
 
 #[test]
@@ -144,12 +144,12 @@ fn l19_refused_and_invalid_ones_are_counted_apart_end_with_3_and_are_not_cached(
     assert_eq!(invalid["result"]["error"]["error"]["type"], "invalid_request_error");
     assert_eq!(last_json(&place.run(&["report", &dir, "--json"]).stdout), line);
     // Resuming a finished run sends nothing and ends as it ended; only what succeeded was cached.
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let resumed = place.run(&["resume", &dir, "--json"]);
     assert_eq!((resumed.code, counts(&finished(&resumed))), (3, [30, 0, 25, 3, 2, 0, 0]));
-    assert_eq!(server.stats().n_requests, before);
+    assert_eq!(server.stats().n_messages, before);
     let again = finished(&place.run(&["run", &input, "--json"]));
-    assert_eq!((again["n_cached"].as_u64(), server.stats().n_requests), (Some(25), before + 5));
+    assert_eq!((again["n_cached"].as_u64(), server.stats().n_messages), (Some(25), before + 5));
 }
 
 #[test]

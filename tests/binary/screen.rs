@@ -309,7 +309,7 @@ fn a_run_on_a_terminal_asks_first_shows_the_run_and_stays_until_the_operator_lea
     ends_with(run(&[Key::Char('n'), Key::Enter]), 2);
     let status = run(&[Key::Ctrl('c')]).wait_exit().unwrap();
     assert_eq!(status.signal(), Some("Interrupt"));
-    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
+    assert_eq!((server.stats().n_messages, place.runs()), (0, Vec::new()));
     let mut terminal = run(&[Key::Char('y'), Key::Enter]);
     terminal.wait_until(is_live).unwrap();
     wait_for("all answers", || (server.stats().bodies_accepted == 40).then_some(()));
@@ -329,9 +329,9 @@ fn pausing_stops_sending_and_space_again_goes_on() {
     terminal.send(Key::Char(' ')).unwrap();
     terminal.wait_until(|screen| screen.contains("paused")).unwrap();
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
-    let at_rest = server.stats().n_requests;
+    let at_rest = server.stats().n_messages;
     terminal.send(Key::Char(' ')).unwrap();
-    wait_for("more requests", || (server.stats().n_requests > at_rest).then_some(()));
+    wait_for("more requests", || (server.stats().n_messages > at_rest).then_some(()));
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
 }

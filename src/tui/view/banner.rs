@@ -132,7 +132,9 @@ fn nothing_gets_through(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         return None;
     }
     let waits = |org: &OrgView| match &org.condition {
-        Condition::BackingOff { for_ms, .. } | Condition::Parked { for_ms: Some(for_ms), .. } => Some(*for_ms),
+        Condition::BackingOff { for_ms, .. }
+        | Condition::BreakerOpen { for_ms }
+        | Condition::Parked { for_ms: Some(for_ms), .. } => Some(*for_ms),
         _ => None,
     };
     let idle = |org: &OrgView| waits(org).is_some() || closed(&org.condition);
@@ -149,7 +151,7 @@ fn nothing_gets_through(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
 
 /// Whether an org takes no work until somebody acts.
 fn closed(condition: &Condition) -> bool {
-    matches!(condition, Condition::Parked { .. } | Condition::Paused)
+    matches!(condition, Condition::Parked { .. }) || condition.is_paused()
 }
 
 /// Whether some org takes work.
