@@ -200,7 +200,12 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
             Wait::For(span, why) => format!(", closed for {:.1} s ({why})", span.as_secs_f64()),
             Wait::Park(_) | Wait::Nothing => String::new(),
         };
-        let text = format!("{label}: {what}: window of {} cut from {from} to {to}{closed}; re-driving", seen.family);
+        let cut = if from == to {
+            format!("window of {} stays at its floor of {to}", seen.family)
+        } else {
+            format!("window of {} cut from {from} to {to}", seen.family)
+        };
+        let text = format!("{label}: {what}: {cut}{closed}; re-driving");
         state.note(Level::Info, "window-cut", Some(org), text, now, effects);
     }
 }

@@ -118,6 +118,8 @@ pub struct RunFacts {
     pub prior_possibly_charged: u64,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
+    /// What orgs of earlier sessions did that this one does not use, by label.
+    pub absent_orgs: Vec<(String, OrgTotals)>,
     /// Attempts of earlier sessions that had to be made again, by reason.
     pub prior_re_driven: BTreeMap<String, u64>,
     /// Requests answered in earlier sessions, by the number of attempts that it took.
@@ -142,6 +144,8 @@ pub(crate) struct RunState {
     pub(crate) outcomes: PerSecond,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
+    /// It was ended for a reason that more sending would not mend, by nobody's wish.
+    pub(crate) gave_up: bool,
     /// It was told to stop at once.
     pub(crate) stopping: bool,
     /// The error that keeps outcomes from the disk.
@@ -216,6 +220,7 @@ impl State {
             outcomes: PerSecond::default(),
             fuse,
             outage: Outage::default(),
+            gave_up: false,
             stopping: false,
             store_trouble: None,
             exit_code: None,
@@ -280,7 +285,7 @@ impl State {
         let notice =
             Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
         self.notices.ring.push_back(notice);
-        effects.push(Effect::Audit { kind, org, text });
+        effects.push(Effect::Audit { level, kind, org, text });
     }
 }
 

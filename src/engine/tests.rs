@@ -56,6 +56,7 @@ fn facts(unattended: bool) -> RunFacts {
         prior_cost: Money::ZERO,
         prior_possibly_charged: 0,
         prior_wall: Duration::ZERO,
+        absent_orgs: Vec::new(),
         prior_re_driven: BTreeMap::new(),
         prior_attempts: [0; 5],
     }
