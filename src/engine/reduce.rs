@@ -15,7 +15,7 @@ use super::gate::{Wait, backoff};
 use super::queue::Flying;
 use super::state::{Parked, State};
 use super::window::Cut;
-use super::{admit, organisation, park, preflight, rest};
+use super::{admit, organisation, park, preflight, rest, suspicion};
 
 /// Takes a batch of events, in order, and then admits what may go. Effects come out in the order in which they are to be
 /// done.
@@ -79,6 +79,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { refused, usage } => {
             answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].proven = true;
+            state.orgs[org.ix()].strikes = 0;
             state.orgs[org.ix()].budget.earn();
             let totals = &mut state.orgs[org.ix()].totals;
             if refused {
@@ -108,8 +109,12 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         }
         Verdict::Trouble(Trouble::Account(account), error) => {
             state.orgs[org.ix()].totals.n_account += 1;
-            state.runs[run.ix()].queue.give_back(no, now.mono);
-            park::for_account(state, org, account, &error, now, effects);
+            if suspicion::is_the_requests(state, org, account) {
+                suspicion::of_a_request(state, run, no, org, account, error, now, effects);
+            } else {
+                state.runs[run.ix()].queue.give_back(no, now.mono);
+                park::for_account(state, org, account, &error, now, effects);
+            }
         }
         Verdict::Trouble(Trouble::RateLimited(kind), error) => {
             let org_state = &mut state.orgs[org.ix()];

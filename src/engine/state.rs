@@ -78,6 +78,8 @@ pub(crate) struct OrgState {
     pub(crate) spared: Option<Mono>,
     /// Whether it has answered at all. Until then it is sent a few calls only: a wrong key shows at once.
     pub(crate) proven: bool,
+    /// Refusals in a row, with no answer between them, that may be about a request as well as about the key.
+    pub(crate) strikes: u32,
     pub(crate) in_flight: [u32; Family::COUNT],
     pub(crate) totals: OrgTotals,
     pub(crate) answers: PerSecond,
@@ -183,8 +185,14 @@ pub(crate) struct Notices {
 impl State {
     /// A state without runs.
     pub(crate) fn new(orgs: &[OrgSpec], settings: DispatchSettings, seed: u64) -> State {
-        let orgs: Vec<OrgState> =
-            orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
+        // One key under two labels is one organisation, before any answer says so.
+        let same = |spec: &OrgSpec, other: &OrgSpec| spec.key == other.key && spec.base_url == other.base_url;
+        let pool = |spec: &OrgSpec, ix: usize| orgs.iter().position(|other| same(spec, other)).unwrap_or(ix);
+        let orgs: Vec<OrgState> = orgs
+            .iter()
+            .enumerate()
+            .map(|(ix, spec)| OrgState { pool: pool(spec, ix), ..OrgState::new(ix, spec, &settings) })
+            .collect();
         State {
             pools: orgs.iter().map(|_| Pool::default()).collect(),
             settings,
@@ -318,6 +326,7 @@ impl OrgState {
             budget: RetryBudget::default(),
             spared: None,
             proven: false,
+            strikes: 0,
             in_flight: [0; Family::COUNT],
             totals: OrgTotals::default(),
             answers: PerSecond::default(),
