@@ -207,9 +207,11 @@ fn sent_something(dir: &Path) -> Result<bool, StoreError> {
         Err(err) if err.kind() == io::ErrorKind::NotFound => false,
         Err(err) => return Err(StoreError::io("read", &journal)(err)),
     };
-    let batched = || StateFile::load(dir).map(|state| state.is_some_and(|state| !state.sub_batches.is_empty()));
+    // A journal that was deleted is no proof that nothing was paid for.
+    let has_done = |state: StateFile| state.counts.done() > 0 || !state.sub_batches.is_empty();
+    let recorded = || StateFile::load(dir).map(|state| state.is_some_and(has_done));
     let torn = || names(dir).map(|names| names.iter().any(|name| name.starts_with("results.torn-")));
-    Ok(journaled || torn()? || batched()?)
+    Ok(journaled || torn()? || recorded()?)
 }
 
 fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
