@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+mod cases;
 mod must_hold;
 mod structure;
 mod weather;

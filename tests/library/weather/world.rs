@@ -55,6 +55,8 @@ pub(crate) struct Client {
     sizes: Vec<Vec<u32>>,
     woken: Option<Mono>,
     flying: HashMap<(RunSlot, RequestNo), OrgId>,
+    /// Calls sent in all, by run.
+    pub(crate) sent: BTreeMap<RunSlot, u64>,
     /// By second and org: calls sent, answers, output tokens, 429s.
     pub(crate) seconds: BTreeMap<u64, Vec<Second>>,
     /// Highest number in flight at once, by org.
@@ -63,6 +65,14 @@ pub(crate) struct Client {
     pub(crate) rested: BTreeMap<RunSlot, (Mono, u8)>,
     /// Answers by run.
     pub(crate) answers: BTreeMap<RunSlot, u64>,
+}
+
+/// How a run starts.
+pub(crate) struct Start<'m> {
+    /// Nobody watches it.
+    pub(crate) unattended: bool,
+    /// The model for which orgs are looked at before the first wave.
+    pub(crate) look: Option<&'m str>,
 }
 
 /// What happened to an org in a second.
@@ -130,6 +140,7 @@ impl World {
             sizes: Vec::new(),
             woken: None,
             flying: HashMap::new(),
+            sent: BTreeMap::new(),
             seconds: BTreeMap::new(),
             rested: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -139,6 +150,17 @@ impl World {
 
     /// Starts a run of `n` requests, whose `max_tokens` are given by their numbers.
     pub(crate) fn run(&mut self, client: usize, n: u32, max_tokens: impl Fn(u32) -> u32) -> RunSlot {
+        self.run_as(client, n, max_tokens, &Start { unattended: true, look: None })
+    }
+
+    /// Starts a run in a certain way.
+    pub(crate) fn run_as(
+        &mut self,
+        client: usize,
+        n: u32,
+        max_tokens: impl Fn(u32) -> u32,
+        start: &Start<'_>,
+    ) -> RunSlot {
         let now = self.clocks();
         let tokens: Vec<u32> = (0..n).map(max_tokens).collect();
         let slot = RunSlot(self.clients[client].sizes.len() as u16);
@@ -146,16 +168,13 @@ impl World {
             .map(|no| (body(client, slot, RequestNo(no), tokens[no as usize]).len() as u32 + 40, tokens[no as usize]));
         let sizes = Requests(sizes.collect());
         self.clients[client].sizes.push(tokens);
-        assert_eq!(self.clients[client].core.add_run(sizes, Family::Haiku, true, now), slot);
+        assert_eq!(self.clients[client].core.add_run(sizes, Family::Haiku, start.unattended, now), slot);
+        if let Some(model) = start.look {
+            let wanted = self.clients[client].core.look(slot, model, 16, now);
+            self.perform(client, wanted);
+        }
         self.step(client, Vec::new());
         slot
-    }
-
-    /// Looks at the orgs before the first wave of a run.
-    pub(crate) fn look(&mut self, client: usize, run: RunSlot, model: &str) {
-        let now = self.clocks();
-        let wanted = self.clients[client].core.look(run, model, 16, now);
-        self.perform(client, wanted);
     }
 
     pub(crate) fn command(&mut self, client: usize, order: Command) -> CommandOutcome {
@@ -324,6 +343,7 @@ impl Client {
         let of_org = self.flying.values().filter(|flying| **flying == org).count() as u32;
         self.peak[org.ix()] = self.peak[org.ix()].max(of_org);
         assert!(of_org <= self.orgs[org.ix()].caps[0], "{of_org} in flight on {}", self.orgs[org.ix()].label);
+        *self.sent.entry(run).or_default() += 1;
         self.second(org, now).sent += 1;
     }
 
