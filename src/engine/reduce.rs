@@ -13,7 +13,7 @@ use super::breaker::Trip;
 use super::event::{Attempt, Effect, Event};
 use super::gate::{Wait, backoff};
 use super::queue::Flying;
-use super::state::{Parked, State};
+use super::state::{Parked, Pool, State};
 use super::window::Cut;
 use super::{admit, organisation, park, preflight, rest};
 
@@ -173,10 +173,14 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
     let cut = state.window_mut(org, seen.family, now.mono).cut(seen.kind, seen.started, now.mono);
     let new_episode = cut != Cut::SameEpisode;
     let State { pools, orgs, settings, rng, .. } = state;
-    let gate = &mut pools[orgs[org.ix()].pool].gate;
-    if new_episode {
-        gate.limited(now.mono);
+    let Pool { gate, growths, .. } = &mut pools[orgs[org.ix()].pool];
+    match seen.kind {
+        // What was accepted is known: there is nothing to probe for.
+        LimitKind::Ramp => growths[seen.family.ix()].too_sharp(new_episode, now.mono),
+        LimitKind::Steady if new_episode => gate.limited(now.mono),
+        LimitKind::Steady => {}
     }
+    let held = growths[seen.family.ix()].held();
     let wait = gate.wait(seen.retry_after, &seen.limits, new_episode, settings, rng);
     if let Wait::For(span, why) = wait {
         gate.close(span, why, now.mono);
@@ -192,8 +196,8 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
         let what = match seen.kind {
             LimitKind::Steady => "429".to_owned(),
             LimitKind::Ramp => {
-                let speed = state.window_mut(org, seen.family, now.mono).speed();
-                format!("429 for growing too sharply, growth slowed to {:.0} %", speed * 100.0)
+                let (rate, speed) = held.unwrap_or((0.0, 1.0));
+                format!("429 for growing too sharply, {rate:.1} a second held, growth at {:.0} %", speed * 100.0)
             }
         };
         let closed = match wait {
