@@ -4,5 +4,6 @@
 
 mod cases;
 mod must_hold;
+mod shell;
 mod structure;
 mod weather;

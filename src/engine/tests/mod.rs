@@ -65,15 +65,20 @@ fn facts(unattended: bool) -> RunFacts {
 
 impl Desk {
     fn new(caps: &[u32], runs: &[usize], settings: DispatchSettings, unattended: bool) -> Desk {
+        let mut desk = Desk::bare(caps, runs, settings, unattended);
+        desk.feed(vec![]);
+        desk
+    }
+
+    /// Before its first step.
+    fn bare(caps: &[u32], runs: &[usize], settings: DispatchSettings, unattended: bool) -> Desk {
         let orgs: Vec<OrgSpec> = caps.iter().enumerate().map(|(n, cap)| org(&format!("org-{n}"), *cap)).collect();
         let mut state = State::new(&orgs, settings, 1);
         for n in runs {
             let queue = Queue::new(vec![Place::Waiting; *n], |_| Family::Haiku);
             state.add_run(facts(unattended), queue, Arc::new(Uniform { bytes: 400, max_tokens: 16 }), Mono::ZERO);
         }
-        let mut desk = Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 };
-        desk.feed(vec![]);
-        desk
+        Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 }
     }
 
     fn headless(caps: &[u32], n: usize) -> Desk {

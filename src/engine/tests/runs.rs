@@ -1,5 +1,8 @@
 //! What becomes of runs: their ends, holds, fuses, outages.
 
+use crate::api::{Finding, Sight};
+use crate::engine::preflight::{self, Want};
+
 use super::*;
 
 #[test]
@@ -213,4 +216,67 @@ fn two_runs_share_a_window_and_neither_starves() {
     }
     let [a, b]: [i32; 2] = done;
     assert!((a - b).abs() <= 40, "{a} and {b}");
+}
+
+/// A run of 100 requests over two orgs that are being looked at.
+fn looked_at() -> Desk {
+    let mut desk = Desk::bare(&[10, 10], &[100], DispatchSettings::default(), true);
+    let want = Want {
+        run: RUN,
+        model: "claude-haiku-4-5".to_owned(),
+        family: Family::Haiku,
+        n: 100,
+        least_tokens: 16,
+        most_tokens: 16,
+    };
+    let mut effects = Vec::new();
+    preflight::begin(&mut desk.state, vec![want], desk.now, &mut effects);
+    assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count(), 2);
+    desk.feed(vec![]);
+    assert_eq!(desk.sent, 0, "nobody is sent anything before it has shown itself");
+    desk
+}
+
+fn saw(desk: &mut Desk, org: OrgId, finding: Finding) {
+    desk.feed(vec![Event::Looked { org, model: 0, sight: Sight { organization: None, finding } }]);
+}
+
+#[test]
+fn an_org_goes_as_soon_as_it_has_shown_itself_and_a_silent_one_is_not_waited_for_long() {
+    let mut desk = looked_at();
+    saw(&mut desk, A, Finding::Model { max_tokens: Some(64_000) });
+    assert_eq!((desk.flying_on(A), desk.flying_on(B)), (4, 0));
+    desk.wait(Duration::from_secs(2));
+    assert_eq!(desk.flying_on(B), 4);
+    desk.finish();
+    assert_eq!(desk.counts().succeeded, 100);
+}
+
+#[test]
+fn an_org_without_the_model_is_sent_none_of_its_requests() {
+    let mut desk = looked_at();
+    saw(&mut desk, A, Finding::NoSuchModel);
+    saw(&mut desk, B, Finding::Untold);
+    assert_eq!(desk.notices("preflight"), 1);
+    desk.finish();
+    assert_eq!((desk.state.orgs[0].totals.n_sent, desk.counts().succeeded), (0, 100));
+}
+
+#[test]
+fn l9_a_key_that_does_not_work_is_known_before_the_first_wave_and_nothing_is_sent() {
+    let mut desk = looked_at();
+    saw(&mut desk, A, Finding::Unauthorized(ApiError::default()));
+    assert!(matches!(desk.condition(0), Condition::Parked { .. }));
+    saw(&mut desk, B, Finding::Unauthorized(ApiError::default()));
+    assert_eq!((desk.sent, desk.rested.clone()), (0, vec![(RUN, 2)]));
+}
+
+#[test]
+fn when_the_last_org_with_the_model_is_parked_the_run_holds_and_ends() {
+    let mut desk = looked_at();
+    saw(&mut desk, A, Finding::NoSuchModel);
+    saw(&mut desk, B, Finding::Model { max_tokens: None });
+    desk.end_all(&unauthorised());
+    assert_eq!(desk.rested, vec![(RUN, 2)]);
+    assert!(desk.state.runs[0].reason.as_ref().unwrap().contains("org-0: without the model"));
 }
