@@ -12,8 +12,8 @@ use crate::api::Transport;
 use crate::catalog::Catalog;
 use crate::model::snapshot::OrgTotals;
 use crate::model::{
-    ApiError, Counts, DispatchSettings, Money, Mono, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot, Snapshot,
-    Trouble,
+    ApiError, Counts, DispatchSettings, Level, Money, Mono, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot,
+    Snapshot, Trouble,
 };
 use crate::requests::Input;
 use crate::store;
@@ -281,7 +281,7 @@ impl Dispatcher {
                     let record = self.left_over(run, no, org, attempts, trouble, &error);
                     self.runs[run.ix()].store(Job::Record(record));
                 }
-                Effect::Audit { kind, org, text } => self.audit(kind, org, &text),
+                Effect::Audit { level, kind, org, text } => self.audit(level, kind, org, &text),
                 Effect::Abandon { run } => {
                     for (_, attempt) in self.runs[run.ix()].attempts.drain() {
                         attempt.abort();
@@ -328,9 +328,14 @@ impl Dispatcher {
         Record { run, no, outcome: Outcome::ReDrivable, line, cache: None }
     }
 
-    fn audit(&self, kind: &'static str, org: Option<OrgId>, text: &str) {
+    fn audit(&self, level: Level, kind: &'static str, org: Option<OrgId>, text: &str) {
         let label = org.and_then(|org| self.shared.labels.get(org.ix())).cloned();
-        tracing::info!(target: "fandeck::engine", "{text}");
+        match level {
+            Level::Error => tracing::error!(target: "fandeck::engine", "{text}"),
+            Level::Warn => tracing::warn!(target: "fandeck::engine", "{text}"),
+            Level::Info => tracing::info!(target: "fandeck::engine", "{text}"),
+            Level::Debug => tracing::debug!(target: "fandeck::engine", "{text}"),
+        }
         for run in &self.runs {
             let at = self.shared.clock.now().wall;
             let (kind, text) = (kind.to_owned(), text.to_owned());

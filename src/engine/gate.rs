@@ -101,7 +101,8 @@ impl Gate {
     ) -> Wait {
         match retry_after {
             RetryAfter::After(span) if span > settings.park_after => Wait::Park(span),
-            RetryAfter::After(span) => Wait::For(span, "retry-after"),
+            // A wait of milliseconds would be answered by a storm of calls; the floor holds for it, too.
+            RetryAfter::After(span) => Wait::For(span.max(settings.backoff_min), "retry-after"),
             // The other 429s of an episode carry no news: a backoff of each would only add up.
             _ if !new_episode => Wait::Nothing,
             RetryAfter::Now => Wait::For(jitter(settings.backoff_min, settings.backoff_min * 2, rng), "retry-after 0"),

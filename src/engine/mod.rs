@@ -56,6 +56,7 @@ mod rest;
 mod retry_budget;
 mod squeeze;
 mod state;
+mod suspicion;
 #[doc(hidden)]
 pub mod testing;
 #[cfg(test)]

@@ -188,6 +188,7 @@ fn run_view(run: &RunState, now: Mono) -> RunView {
         reason: run.reason.clone(),
         exit_code: run.exit_code,
         counts,
+        absent_orgs: run.facts.absent_orgs.clone(),
         path: run.facts.path,
         route_reason: run.facts.route_reason.clone(),
         model: run.facts.model.clone(),

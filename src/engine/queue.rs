@@ -21,6 +21,8 @@ pub(crate) enum Place {
     InFlight,
     /// Answered, not yet durable.
     Unsynced,
+    /// Not sent again in this session: its attempts fail on orgs that answer others.
+    Aside,
     /// Durable.
     Done(Outcome),
     /// Answered from the cache, durable.
@@ -248,6 +250,24 @@ impl Queue {
         // Gate, window and pace answer for what a 429 sends back; the rest is on a budget.
         let paid = !matches!(trouble, Trouble::RateLimited(_));
         self.put_back(no, paid, not_before);
+        self.remember(no, org, trouble, error);
+    }
+
+    /// As [`Queue::failed`], but the request waits for another session instead of another attempt.
+    pub(crate) fn set_aside(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
+        if self.is_in_flight(no) {
+            self.flying.remove(&no.0);
+            self.places[no.ix()] = Place::Aside;
+            self.remember(no, org, trouble, error);
+        }
+    }
+
+    /// Whether the last attempt of a request failed for trouble of the org's account.
+    pub(crate) fn failed_by_account(&self, no: RequestNo) -> bool {
+        self.redrives.get(&no.0).is_some_and(|redrive| matches!(redrive.trouble, Trouble::Account(_)))
+    }
+
+    fn remember(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
         let attempts = match self.redrives.get(&no.0) {
             Some(redrive) => redrive.attempts.saturating_add(1),
             None => {

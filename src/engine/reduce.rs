@@ -15,7 +15,7 @@ use super::gate::{Wait, backoff};
 use super::queue::Flying;
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, organisation, park, preflight, rest};
+use super::{admit, organisation, park, preflight, rest, suspicion};
 
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
@@ -82,6 +82,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { refused, usage } => {
             answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].proven = true;
+            state.orgs[org.ix()].strikes = 0;
             state.orgs[org.ix()].budget.earn();
             let totals = &mut state.orgs[org.ix()].totals;
             if refused {
@@ -111,8 +112,12 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         }
         Verdict::Trouble(Trouble::Account(account), error) => {
             state.orgs[org.ix()].totals.n_account += 1;
-            state.runs[run.ix()].queue.give_back(no, now.mono);
-            park::for_account(state, org, account, &error, now, effects);
+            if suspicion::is_the_requests(state, org, account) {
+                suspicion::of_a_request(state, run, no, org, account, error, now, effects);
+            } else {
+                state.runs[run.ix()].queue.give_back(no, now.mono);
+                park::for_account(state, org, account, &error, now, effects);
+            }
         }
         Verdict::Trouble(Trouble::RateLimited(kind), error) => {
             let org_state = &mut state.orgs[org.ix()];
@@ -214,7 +219,12 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
             Wait::For(span, why) => format!(", closed for {:.1} s ({why})", span.as_secs_f64()),
             Wait::Park(_) | Wait::Nothing => String::new(),
         };
-        let text = format!("{label}: {what}: window of {} cut from {from} to {to}{closed}; re-driving", seen.family);
+        let cut = if from == to {
+            format!("window of {} stays at its floor of {to}", seen.family)
+        } else {
+            format!("window of {} cut from {from} to {to}", seen.family)
+        };
+        let text = format!("{label}: {what}: {cut}{closed}; re-driving");
         state.note(Level::Info, "window-cut", Some(org), text, now, effects);
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct OrgState {
     pub(crate) spared: Option<Mono>,
     /// Whether it has answered at all. Until then it is sent a few calls only: a wrong key shows at once.
     pub(crate) proven: bool,
+    /// Refusals in a row, with no answer between them, that may be about a request as well as about the key.
+    pub(crate) strikes: u32,
     pub(crate) in_flight: [u32; Family::COUNT],
     pub(crate) totals: OrgTotals,
     pub(crate) answers: PerSecond,
@@ -120,6 +122,8 @@ pub struct RunFacts {
     pub prior_possibly_charged: u64,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
+    /// What orgs of earlier sessions did that this one does not use, by label.
+    pub absent_orgs: Vec<(String, OrgTotals)>,
     /// Attempts of earlier sessions that had to be made again, by reason.
     pub prior_re_driven: BTreeMap<String, u64>,
     /// Requests answered in earlier sessions, by the number of attempts that it took.
@@ -144,6 +148,8 @@ pub(crate) struct RunState {
     pub(crate) outcomes: PerSecond,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
+    /// It was ended for a reason that more sending would not mend, by nobody's wish.
+    pub(crate) gave_up: bool,
     /// It was told to stop at once.
     pub(crate) stopping: bool,
     /// The error that keeps outcomes from the disk.
@@ -181,8 +187,14 @@ pub(crate) struct Notices {
 impl State {
     /// A state without runs.
     pub(crate) fn new(orgs: &[OrgSpec], settings: DispatchSettings, seed: u64) -> State {
-        let orgs: Vec<OrgState> =
-            orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
+        // One key under two labels is one organisation, before any answer says so.
+        let same = |spec: &OrgSpec, other: &OrgSpec| spec.key == other.key && spec.base_url == other.base_url;
+        let pool = |spec: &OrgSpec, ix: usize| orgs.iter().position(|other| same(spec, other)).unwrap_or(ix);
+        let orgs: Vec<OrgState> = orgs
+            .iter()
+            .enumerate()
+            .map(|(ix, spec)| OrgState { pool: pool(spec, ix), ..OrgState::new(ix, spec, &settings) })
+            .collect();
         State {
             pools: orgs.iter().map(|_| Pool::default()).collect(),
             settings,
@@ -218,6 +230,7 @@ impl State {
             outcomes: PerSecond::default(),
             fuse,
             outage: Outage::default(),
+            gave_up: false,
             stopping: false,
             store_trouble: None,
             exit_code: None,
@@ -284,7 +297,7 @@ impl State {
         let notice =
             Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
         self.notices.ring.push_back(notice);
-        effects.push(Effect::Audit { kind, org, text });
+        effects.push(Effect::Audit { level, kind, org, text });
     }
 }
 
@@ -318,6 +331,7 @@ impl OrgState {
             budget: RetryBudget::default(),
             spared: None,
             proven: false,
+            strikes: 0,
             in_flight: [0; Family::COUNT],
             totals: OrgTotals::default(),
             answers: PerSecond::default(),

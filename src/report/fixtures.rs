@@ -69,6 +69,7 @@ pub(crate) fn run() -> RunView {
         input: "judge-input.jsonl".to_owned(),
         status: RunStatus::Running,
         exit_code: None,
+        absent_orgs: Vec::new(),
         reason: None,
         counts: Counts {
             total: 20_000,

@@ -40,7 +40,7 @@ fn org(label: &str, cap: u32) -> OrgSpec {
     OrgSpec {
         label: label.to_owned(),
         key_env: format!("KEY_{label}"),
-        key: Secret::new("a-test-key").unwrap(),
+        key: Secret::new(&format!("a-key-of-{label}")).unwrap(),
         base_url: "http://127.0.0.1:1".to_owned(),
         caps: [cap; Family::COUNT],
     }
@@ -58,6 +58,7 @@ fn facts(unattended: bool) -> RunFacts {
         prior_cost: Money::ZERO,
         prior_possibly_charged: 0,
         prior_wall: Duration::ZERO,
+        absent_orgs: Vec::new(),
         prior_re_driven: BTreeMap::new(),
         prior_attempts: [0; 5],
     }

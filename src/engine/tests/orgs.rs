@@ -208,3 +208,53 @@ fn the_org_with_more_room_takes_more_and_no_slot_leaks() {
     assert_eq!(desk.state.orgs.iter().map(crate::engine::state::OrgState::in_flight).sum::<u32>(), 0);
     assert_eq!(desk.rested, [(RUN, 0)]);
 }
+
+fn forbidden() -> Verdict {
+    Verdict::Trouble(
+        Trouble::Account(AccountTrouble::Permission),
+        ApiError { status: Some(403), ..ApiError::default() },
+    )
+}
+
+#[test]
+fn one_request_that_every_org_refuses_parks_nobody_and_is_set_aside() {
+    let mut desk = Desk::headless(&[4, 4], 60);
+    desk.end_all(&ok());
+    desk.sync();
+    let poison = desk.flying[0].1;
+    for _ in 0..200 {
+        if !desk.rested.is_empty() {
+            break;
+        }
+        desk.wait(Duration::from_millis(600));
+        for _ in 0..desk.flying.len() {
+            let verdict = if desk.flying[0].1 == poison { forbidden() } else { ok() };
+            desk.end(0, verdict, RateLimits::default(), RetryAfter::Absent);
+        }
+        desk.sync();
+    }
+    assert_eq!((desk.counts().succeeded, desk.counts().re_drivable), (59, 1));
+    assert_eq!((desk.notices("parked"), desk.notices("set-aside")), (0, 1));
+    assert_eq!(desk.rested, [(RUN, 4)]);
+}
+
+#[test]
+fn an_org_that_refuses_everybody_is_parked_although_it_worked_before() {
+    let mut desk = Desk::headless(&[4, 4], 60);
+    desk.end_all(&ok());
+    desk.sync();
+    for _ in 0..4 {
+        desk.wait(Duration::from_secs(2));
+        desk.end_all_of(A, &forbidden());
+    }
+    assert_eq!(desk.notices("parked"), 1);
+    desk.finish();
+    assert_eq!((desk.counts().succeeded, desk.rested[0].1), (60, 0));
+}
+
+#[test]
+fn one_key_under_two_labels_has_one_window() {
+    let orgs = [org("a", 10), OrgSpec { key: org("a", 10).key, ..org("b", 10) }];
+    let state = State::new(&orgs, DispatchSettings::default(), 1);
+    assert_eq!(state.orgs[0].pool, state.orgs[1].pool);
+}
