@@ -15,6 +15,7 @@ use crate::model::{
 use super::breaker::Breaker;
 use super::event::Effect;
 use super::gate::Gate;
+use super::growth::Growth;
 use super::history::PerSecond;
 use super::load::Sizes;
 use super::pace::{Pace, easing};
@@ -52,6 +53,7 @@ pub(crate) struct Pool {
     pub(crate) windows: [Option<Window>; Family::COUNT],
     pub(crate) gate: Gate,
     pub(crate) paces: [Pace; Family::COUNT],
+    pub(crate) growths: [Growth; Family::COUNT],
     /// What presses on it, when it was looked at last.
     pub(crate) squeeze: Squeeze,
     /// `anthropic-organization-id`, once seen.
@@ -270,7 +272,9 @@ impl State {
             own = own.min(floor);
         }
         let free = shared.min(own.saturating_sub(own_in_flight));
-        (free > 0 && self.pools[pool_ix].paces[family.ix()].admits(now)).then_some((free, headroom))
+        let pool = &mut self.pools[pool_ix];
+        let admitted = free > 0 && pool.paces[family.ix()].admits(now) && pool.growths[family.ix()].admits(now);
+        admitted.then_some((free, headroom))
     }
 
     /// Tells the operator: notice, audit trail, and for an org its last decision.
@@ -303,6 +307,7 @@ impl Default for Pool {
             windows: [const { None }; Family::COUNT],
             gate: Gate::default(),
             paces: Default::default(),
+            growths: Default::default(),
             squeeze: Squeeze::default(),
             organization: None,
         }
