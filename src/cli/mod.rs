@@ -18,6 +18,7 @@ mod launch;
 mod logging;
 mod out;
 mod report;
+mod rescue;
 mod resume;
 mod run;
 mod runs;
