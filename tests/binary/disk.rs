@@ -145,3 +145,19 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
     assert_eq!(place.export(&dir, &[]).len(), 150);
     assert_eq!(server.stats().bodies_accepted_twice, 0);
 }
+
+#[test]
+fn d4_a_disk_that_is_full_from_the_start_is_left_as_it_was() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let Some(small) = Small::mount(&place.path("small")) else {
+        eprintln!("not tested: this user may not mount a tmpfs");
+        return;
+    };
+    fs::create_dir(small.0.join("run")).unwrap();
+    // It takes what it can, to the last byte.
+    let _ = fs::write(small.0.join("ballast"), vec![b'x'; 2_000_000]);
+    let (input, dir) = (place.requests(3), place.text("small/run"));
+    place.run(&["run", &input, "--run-dir", &dir, "--json"]).refused(2, &["free some space"]);
+    assert_eq!((fs::read_dir(&dir).unwrap().count(), server.stats().n_messages), (0, 0));
+}
