@@ -48,11 +48,11 @@ impl Sink {
         self.dropped
     }
 
-    /// Writes these last lines and waits until the reader has taken everything, or has gone; [`LAST_LINES`] at most, since a
+    /// Writes these last lines and waits until the reader has taken everything, or has gone; two seconds at most, since a
     /// reader that takes nothing must not keep a process that has ended its work.
     pub async fn close(mut self, last: Vec<String>) {
         let (Some(lines), Some(writer)) = (self.lines.take(), self.writer.take()) else { return };
-        let (told, done) = tokio::sync::oneshot::channel();
+        let (told, done) = std::sync::mpsc::channel();
         // Not a task of the runtime: that waits for its blocking tasks before the process may end.
         let end = std::thread::Builder::new().name("last lines".to_owned()).spawn(move || {
             for line in last {
@@ -66,8 +66,8 @@ impl Sink {
             let _ = told.send(());
         });
         if end.is_ok() {
-            // Both errors are the end of the wait.
-            let _ = tokio::time::timeout(LAST_LINES, done).await;
+            // In the time of the reader, which is real whatever the clock of the runtime. Each error is the end of the wait.
+            let _ = tokio::task::spawn_blocking(move || done.recv_timeout(LAST_LINES)).await;
         }
     }
 }
