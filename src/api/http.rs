@@ -20,7 +20,7 @@ use super::transport::{Call, Reply, ReplyFuture, Transport};
 use super::{base_url, failure, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
-const MAX_ERROR_BODY: usize = 64 * 1024;
+pub(super) const MAX_ERROR_BODY: usize = 64 * 1024;
 /// The longest answer that is taken: many times what 128,000 tokens can come to.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// The longest time for a body, once it has begun: as long as the official SDKs wait for a whole answer.
@@ -71,23 +71,23 @@ pub enum WireError {
 /// The transport over HTTP.
 #[derive(Debug)]
 pub struct HttpTransport {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    endpoints: Vec<Endpoint>,
-    wire: WireSettings,
-    scrubber: Scrubber,
+pub(super) struct Shared {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) wire: WireSettings,
+    pub(super) scrubber: Scrubber,
 }
 
 /// What does not change from call to call.
 #[derive(Debug)]
-struct Endpoint {
-    client: Client,
-    url: Url,
-    host: String,
-    headers: HeaderMap,
+pub(super) struct Endpoint {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    pub(super) host: String,
+    pub(super) headers: HeaderMap,
 }
 
 impl HttpTransport {
@@ -238,7 +238,7 @@ fn unanswered((trouble, error): (Trouble, ApiError)) -> Reply {
     }
 }
 
-fn wall_now() -> Wall {
+pub(super) fn wall_now() -> Wall {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Wall(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -9,9 +9,12 @@
 //!                                               └ json_line   fit for the journal
 //! ```
 //!
+//! Message Batches go beside it, by the same client and the same judgement of errors: [`batches`].
+//!
 //! Everything right of `http` is pure. The simulated API in the same process enters at [`reply::read`].
 
 pub mod base_url;
+pub mod batches;
 mod body;
 mod classify;
 mod error_body;

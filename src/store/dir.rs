@@ -10,6 +10,7 @@ use super::atomic::TEMP_SUFFIX;
 use super::audit::AuditEvent;
 use super::error::StoreError;
 use super::lock::{Lock, Owner};
+use super::members::{self, Members};
 use super::run_file::RunFile;
 use super::state_file::StateFile;
 use super::{journal, lock, stamp};
@@ -139,6 +140,7 @@ impl Claim {
         if !run.input.spooled {
             remove(&self.path.join(SPOOLED))?;
         }
+        Members::remove_all(&self.path)?;
         remove_leftovers(&self.path)?;
         super::atomic::save(&self.path.join(RunFile::NAME), run)?;
         StateFile::fresh(run).save(&self.path)?;
@@ -169,7 +171,8 @@ impl Drop for Claim {
 
 /// Whether a name in a run directory is one that we give.
 fn is_ours(name: &str) -> bool {
-    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, "members"].contains(&name)
+    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME]
+        .contains(&name)
         || name.starts_with("results.torn-")
         || name.ends_with(TEMP_SUFFIX)
 }
