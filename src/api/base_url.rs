@@ -52,6 +52,11 @@ pub(super) fn messages(base: &str) -> Option<Url> {
     parse(&format!("{}/v1/messages", base.trim().trim_end_matches('/')))
 }
 
+/// Another target under a base URL.
+pub(super) fn target(base: &str, target: &str) -> Option<Url> {
+    parse(&format!("{}{target}", base.trim().trim_end_matches('/')))
+}
+
 /// Whether a host is this machine: its traffic leaves through no proxy and crosses no network.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();

@@ -9,22 +9,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::StatusCode;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Method, Request, Response, Url};
 use tokio::time::timeout;
 
-use crate::model::{ApiError, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
+use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
 
 use super::body::{self, End};
-use super::transport::{Call, Reply, ReplyFuture, Transport};
+use super::look::{self, Finding, Sight};
+use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
 use super::{base_url, failure, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
 pub(super) const MAX_ERROR_BODY: usize = 64 * 1024;
+/// The longest list of models that is read.
+const MAX_LIST: usize = 4 * 1024 * 1024;
 /// The longest answer that is taken: many times what 128,000 tokens can come to.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// The longest time for a body, once it has begun: as long as the official SDKs wait for a whole answer.
 const WHOLE_BODY: Duration = Duration::from_secs(600);
+/// The longest time for a look at an org.
+const LOOK: Duration = Duration::from_secs(5);
 /// How long a connection waits for its next request: less than the minute after which common load balancers drop it, so
 /// that hardly any request is written into a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(50);
@@ -85,6 +91,7 @@ pub(super) struct Shared {
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) client: Client,
+    base: String,
     pub(super) url: Url,
     pub(super) host: String,
     pub(super) headers: HeaderMap,
@@ -111,6 +118,11 @@ impl Transport for HttpTransport {
     fn call(&self, call: Call) -> ReplyFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.exchange(call).await })
+    }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        let (shared, model) = (Arc::clone(&self.shared), model.to_owned());
+        Box::pin(async move { shared.look(org, &model).await })
     }
 }
 
@@ -139,7 +151,7 @@ impl Endpoint {
         let client = client(&url, wire, certificates)
             .map_err(|error| WireError::Client { org: org.label.clone(), reason: failure::chain(&error) })?;
         let host = url.host_str().unwrap_or_default().to_owned();
-        Ok(Endpoint { client, url, host, headers: request_headers(org, wire)? })
+        Ok(Endpoint { client, base: org.base_url.clone(), url, host, headers: request_headers(org, wire)? })
     }
 
     fn request(&self, call: Call) -> Request {
@@ -203,6 +215,40 @@ impl Shared {
             Ok(Ok(response)) => self.read(endpoint, response).await,
             Ok(Err(error)) => unanswered(failure::of_client(error, &endpoint.host, &self.scrubber)),
             Err(_) => unanswered(failure::no_answer(limit, &endpoint.host)),
+        }
+    }
+
+    async fn look(&self, org: OrgId, model: &str) -> Sight {
+        let Some(endpoint) = self.endpoints.get(org.ix()) else { return Sight::nothing() };
+        timeout(LOOK, self.ask(endpoint, model)).await.unwrap_or_else(|_| Sight::nothing())
+    }
+
+    async fn ask(&self, endpoint: &Endpoint, model: &str) -> Sight {
+        let Some((status, headers, body)) = self.get(endpoint, &look::model_target(model)).await else {
+            return Sight::nothing();
+        };
+        let organization = reply::organization(&headers, &self.scrubber, wall_now());
+        let finding = match look::of_model(status, &body, &self.scrubber) {
+            Some(finding) => finding,
+            None => match self.get(endpoint, &look::list_target()).await {
+                Some((status, _, body)) => look::of_list(status, &body, model),
+                None => Finding::Untold,
+            },
+        };
+        Sight { organization, finding }
+    }
+
+    /// A question that costs nothing; `None` when it was not answered.
+    async fn get(&self, endpoint: &Endpoint, target: &str) -> Option<(StatusCode, HeaderMap, bytes::Bytes)> {
+        let mut request = Request::new(Method::GET, base_url::target(&endpoint.base, target)?);
+        *request.headers_mut() = endpoint.headers.clone();
+        request.headers_mut().remove(CONTENT_TYPE);
+        let mut response = endpoint.client.execute(request).await.ok()?;
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let limits = body::Limits { len: MAX_LIST, idle: self.wire.idle_timeout, whole: LOOK };
+        match body::collect(&mut response, limits).await {
+            (body, End::Whole) => Some((status, headers, body)),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@
 //!           ├ body       limits while reading   ├ classify    whose fault an error is
 //!           └ failure    no answer, in words    ├ error_body  errors, in words
 //!                                               └ json_line   fit for the journal
+//! org, model ──► http ──► look: what an org is and has, at no cost
 //! ```
 //!
 //! Message Batches go beside it, by the same client and the same judgement of errors: [`batches`].
@@ -22,9 +23,11 @@ mod failure;
 mod headers;
 mod http;
 mod json_line;
+pub(crate) mod look;
 mod message;
 pub mod reply;
 pub mod transport;
 
 pub use self::http::{HttpTransport, WireError};
+pub use look::{Finding, Sight};
 pub use transport::{Call, Reply, Transport};

@@ -32,6 +32,11 @@ pub(super) fn cut_off(headers: &HeaderMap, trouble: Trouble, error: ApiError, sc
     reply(&headers::read(headers, now), Verdict::Trouble(trouble, error), Bytes::new(), scrubber)
 }
 
+/// The organisation that an answer's headers name.
+pub(crate) fn organization(headers: &HeaderMap, scrubber: &Scrubber, now: Wall) -> Option<String> {
+    headers::read(headers, now).organization.map(|id| scrubber.scrub(id).into_owned())
+}
+
 fn reply(headers: &AnswerHeaders<'_>, verdict: Verdict, body: Bytes, scrubber: &Scrubber) -> Reply {
     let own = |id: &str| scrubber.scrub(id).into_owned();
     Reply {

@@ -8,6 +8,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
+use super::look::Sight;
 use crate::model::{OrgId, RateLimits, RetryAfter, Verdict};
 
 /// One attempt at a request.
@@ -42,8 +43,17 @@ pub struct Reply {
 /// A reply that is to come.
 pub type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
+/// A sight that is to come.
+pub type SightFuture = Pin<Box<dyn Future<Output = Sight> + Send>>;
+
 /// Something that carries calls: the HTTP client, or the simulated API in the same process.
 pub trait Transport: Send + Sync + 'static {
     /// Makes one attempt. Dropping the future abandons it.
     fn call(&self, call: Call) -> ReplyFuture;
+
+    /// Asks an org about a model, at no cost. An API that cannot be asked shows nothing.
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        let _ = (org, model);
+        Box::pin(std::future::ready(Sight::nothing()))
+    }
 }

@@ -11,12 +11,13 @@ use crate::store::{Last, RunDir, StateFile};
 
 use super::args::DemoArgs;
 use super::demo_input;
-use super::drive::{Front, Shown, drive, runtime};
+use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure};
 use super::logging::Logging;
 use super::out;
-use super::run::run_file;
+use super::run::{Named, run_file};
 use super::setup::Setup;
 use super::simulate::time_scale;
 
@@ -42,15 +43,16 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
             listener.local_addr().map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
         let setup = setup(&scenario, &format!("http://{address}"), cap, scale)?;
         let claim = RunDir::claim(&place.run_dir).map_err(|error| store_failure(&error))?;
-        let run = run_file(&input, false, "the demo shows the sync path".to_owned(), &setup)?;
+        let named = format!("demo, scenario {}", args.scenario);
+        let reason = "the demo shows the sync path".to_owned();
+        let run = run_file(&input, Named { named, spooled: false }, reason, &setup)?;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
-        let named = format!("demo, scenario {}", args.scenario);
         let last = vec![Last::Unsent; input.len() as usize];
         let ready = Ready { dir, run, state, last, recovered: None };
         let logging = Logging::start(front, &place.log_dir, &place.run_dir, setup.scrubber.clone())?;
         let shown = Shown { front, show: args.show.clone(), leave_when_done: true };
-        let (engine, run) = ready.specs(named, Indexed { input, cached: None }, &setup, front != Front::Screen);
+        let (engine, run) = ready.specs(Indexed { input, cached: None }, &setup, front != Front::Screen);
         // The scenario's clock starts with the run.
         let sim = SharedSim::new(scenario, args.seed, scale);
         tokio::spawn(serve(listener, sim, std::future::pending()));

@@ -1,6 +1,6 @@
 //! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
@@ -11,6 +11,7 @@ use crate::tui;
 
 use super::args::ShowArgs;
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::store_failure;
 use super::logging::Logging;
 use super::out;
@@ -18,32 +19,6 @@ use super::signals::{Ended, Signals};
 
 /// The one run of this process.
 const RUN: RunSlot = RunSlot(0);
-
-/// Which frontend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
-    /// The screen.
-    Screen,
-    /// Plain lines.
-    Plain,
-    /// NDJSON.
-    Json,
-}
-
-impl Front {
-    /// As asked; without a terminal at both ends, or in a place that says it is none, lines.
-    pub(crate) fn choose(show: &ShowArgs) -> Front {
-        let env = |name: &str| std::env::var_os(name).unwrap_or_default();
-        let no_screen = env("TERM") == "dumb" || !env("CI").is_empty();
-        if show.json {
-            Front::Json
-        } else if show.headless || no_screen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-            Front::Plain
-        } else {
-            Front::Screen
-        }
-    }
-}
 
 /// How the run is shown.
 pub(crate) struct Shown {

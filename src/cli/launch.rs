@@ -101,14 +101,8 @@ impl Ready {
         take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
     }
 
-    /// What the engine needs. `input` is what the input is called on the screen.
-    pub(crate) fn specs(
-        self,
-        input: String,
-        indexed: Indexed,
-        setup: &Setup,
-        unattended: bool,
-    ) -> (EngineSpec, RunSpec) {
+    /// What the engine needs.
+    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
         let Ready { dir, run, mut state, last, recovered } = self;
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
         // A session that ended without a word left calls in flight, which may have been billed.
@@ -117,13 +111,14 @@ impl Ready {
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
-            input,
+            input: input_name(&run),
             path: Route::Sync,
             route_reason: run.route_reason,
             model: model_name(&indexed.input),
             unattended,
             prior_cost: recovered.as_ref().map_or(Money::ZERO, |recovered| recovered.cost),
             prior_possibly_charged: state.n_possibly_charged + abandoned,
+            prior_re_driven: state.re_driven.clone(),
             prior_wall: Duration::from_millis(state.wall_ms),
         };
         let (keys, cache) = indexed.cached.unzip();
@@ -141,9 +136,10 @@ impl Ready {
     }
 }
 
-/// The input as the operator knows it.
+/// The input as the operator named it.
 pub(crate) fn input_name(run: &RunFile) -> String {
-    if run.input.spooled { "standard input".to_owned() } else { run.input.path.display().to_string() }
+    let input = &run.input;
+    if !input.named.is_empty() { input.named.clone() } else { input.path.display().to_string() }
 }
 
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::model::Scrubber;
 use crate::tui::log::{LogFeed, LogSettings, init};
 
-use super::drive::Front;
 use super::failure::Failure;
+use super::front::Front;
 
 /// Where the log goes.
 pub(crate) struct Logging {

@@ -11,6 +11,7 @@ mod demo_input;
 mod drive;
 mod export;
 mod failure;
+mod front;
 mod home;
 mod launch;
 mod logging;

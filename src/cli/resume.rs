@@ -7,8 +7,8 @@ use crate::requests::Input;
 use crate::store::{RunDir, RunFile, backfill, compare_input, recover};
 
 use super::args::ResumeArgs;
-use super::drive::Front;
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;

@@ -11,9 +11,10 @@ use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 
 use super::args::{PathArg, RunArgs};
-use super::drive::{Front, Shown, drive, runtime};
+use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
-use super::launch::{Indexed, Ready, in_words, index, input_name, projection, store_failure, with_cache};
+use super::front::Front;
+use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
 use super::setup::Setup;
@@ -44,7 +45,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         }
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
-    let file = run_file(&indexed.input, from_stdin, reason, &setup)?;
+    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
+    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
     if !args.drive.yes {
@@ -67,8 +69,7 @@ pub(crate) fn launch(
     logging: &Logging,
 ) -> Outcome {
     let shown = Shown { front, show, leave_when_done: false };
-    let input = input_name(&ready.run);
-    let (engine, run) = ready.specs(input, indexed, setup, front != Front::Screen);
+    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
     runtime()?.block_on(drive(engine, run, &shown, logging))
 }
 
@@ -154,8 +155,16 @@ fn nonce(len: usize) -> String {
         .collect()
 }
 
+/// What the operator knows of an input.
+pub(crate) struct Named {
+    /// What it is called.
+    pub named: String,
+    /// It came by standard input.
+    pub spooled: bool,
+}
+
 /// What `run.json` says of a new run.
-pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+pub(crate) fn run_file(input: &Arc<Input>, from: Named, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
     let path = std::path::absolute(input.path())
         .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
     let nonce = nonce(8);
@@ -167,10 +176,11 @@ pub(crate) fn run_file(input: &Arc<Input>, spooled: bool, reason: String, setup:
         created_at: stamp::now(),
         input: InputFile {
             path,
+            named: from.named,
             sha256: input.sha256().to_owned(),
             count: u64::from(input.len()),
             bytes: input.bytes(),
-            spooled,
+            spooled: from.spooled,
         },
         path: Route::Sync,
         route_reason: reason,

@@ -10,8 +10,8 @@ use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
 use crate::model::{DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
 
 use super::args::DriveArgs;
-use super::drive::Front;
 use super::failure::Failure;
+use super::front::Front;
 
 /// What a run is made with.
 pub(crate) struct Setup {

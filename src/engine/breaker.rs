@@ -19,6 +19,13 @@ const HEALTH_WEIGHT: f64 = 0.05;
 /// Below this share of answered attempts an org is given less work.
 const HEALTHY: f64 = 0.9;
 
+/// How steeply the window is given up with the share of attempts that fail, when all orgs fail alike.
+const STEEPNESS: i32 = 2;
+
+/// How steeply work moves to orgs that do better. Failures come back sooner than answers, so an org that fails half of
+/// its calls turns its slots over twice as fast: less than a cube would leave it with more than its share.
+const STEERING: i32 = 5;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Closed,
@@ -88,15 +95,25 @@ impl Breaker {
         self.mode == Mode::Closed
     }
 
-    /// Share of the window that may be used, 0..=1: falls steeply with the share of attempts that fail.
-    pub(crate) fn factor(&self) -> f64 {
-        if self.health >= HEALTHY { 1.0 } else { (self.health / HEALTHY).powi(3) }
+    /// Share of attempts that were answered lately, 0..=1.
+    pub(crate) fn health(&self) -> f64 {
+        self.health
     }
 
-    /// How many calls may be in flight now, when the window alone would allow `limit`.
-    pub(crate) fn allowance(&self, limit: u32, now: Mono) -> u32 {
+    /// Share of the window that may be used, 0..=1, when the healthiest org has `best`.
+    fn factor(&self, best: f64) -> f64 {
+        if self.health >= HEALTHY {
+            return 1.0;
+        }
+        let relative = (self.health / best.clamp(self.health, HEALTHY).max(f64::MIN_POSITIVE)).powi(STEERING);
+        (self.health / HEALTHY).powi(STEEPNESS) * relative
+    }
+
+    /// How many calls may be in flight now, when the window alone would allow `limit` and the healthiest of the orgs that
+    /// take work has `best`.
+    pub(crate) fn allowance(&self, limit: u32, best: f64, now: Mono) -> u32 {
         match self.mode {
-            Mode::Closed => ((f64::from(limit) * self.factor()) as u32).max(1),
+            Mode::Closed => ((f64::from(limit) * self.factor(best)) as u32).max(1),
             Mode::Open { until } if until > now => 0,
             Mode::Open { .. } | Mode::HalfOpen { probing: false } => 1,
             Mode::HalfOpen { probing: true } => 0,
@@ -190,16 +207,16 @@ mod tests {
     #[test]
     fn l7_a_run_of_failures_opens_it_and_one_probe_at_a_time_goes_through() {
         let mut breaker = tripped();
-        assert_eq!(breaker.allowance(50, at(1)), 0);
+        assert_eq!(breaker.allowance(50, 1.0, at(1)), 0);
         let due = breaker.probe_at().unwrap();
-        assert_eq!(breaker.allowance(50, due), 1);
+        assert_eq!(breaker.allowance(50, 1.0, due), 1);
         breaker.started(due);
-        assert_eq!(breaker.allowance(50, due), 0);
+        assert_eq!(breaker.allowance(50, 1.0, due), 0);
         assert!(matches!(fail(&mut breaker, due, due), Trip::Opened { .. }));
         let again = breaker.probe_at().unwrap();
         breaker.started(again);
         assert!(breaker.answered(again));
-        assert_eq!(breaker.allowance(50, again), 50);
+        assert_eq!(breaker.allowance(50, 1.0, again), 50);
     }
 
     #[test]
@@ -219,11 +236,12 @@ mod tests {
             assert_eq!(fail(&mut breaker, at(0), at(1)), Trip::No);
             breaker.answered(at(0));
         }
-        assert!(breaker.allowance(100, at(1)) <= 25, "{}", breaker.allowance(100, at(1)));
+        assert!(breaker.allowance(100, 1.0, at(1)) <= 5, "{}", breaker.allowance(100, 1.0, at(1)));
+        assert!((10..=40).contains(&breaker.allowance(100, breaker.health(), at(1))), "when no other does better");
         for _ in 0..60 {
             breaker.answered(at(0));
         }
-        assert_eq!(breaker.allowance(100, at(1)), 100);
+        assert_eq!(breaker.allowance(100, 1.0, at(1)), 100);
     }
 
     #[test]
@@ -232,6 +250,6 @@ mod tests {
         let due = breaker.probe_at().unwrap();
         breaker.started(due);
         breaker.abandoned();
-        assert_eq!(breaker.allowance(9, due), 1);
+        assert_eq!(breaker.allowance(9, 1.0, due), 1);
     }
 }

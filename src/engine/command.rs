@@ -65,6 +65,10 @@ fn resume_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effe
     match live(state, slot) {
         Err(outcome) => outcome,
         Ok(RunStatus::Paused) => {
+            // Who goes on against the findings of the preflight wants to see for himself.
+            for org in &mut state.orgs {
+                org.barred = [false; Family::COUNT];
+            }
             let run = &mut state.runs[slot.ix()];
             run.status = RunStatus::Running;
             run.reason = None;

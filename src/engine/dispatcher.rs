@@ -27,6 +27,8 @@ use super::command::command;
 use super::event::{Effect, Event};
 use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
 use super::keep;
+use super::load::Sizes;
+use super::preflight::{self, Want};
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
@@ -112,8 +114,11 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
         org.totals = prior;
     }
     let shared = Shared { transport: spec.transport, events: events_in, clock, labels };
-    let runs =
+    let runs: Vec<Run> =
         runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect::<Result<_, _>>()?;
+    let wants = runs.iter().flat_map(|run| run.wants.clone()).collect();
+    let mut effects = Vec::new();
+    preflight::begin(&mut state, wants, clock.now(), &mut effects);
     let mut publisher = Publisher::default();
     let first = publisher.picture(&mut state, clock.now());
     let (pictures, snapshots) = watch::channel(Arc::new(first));
@@ -128,7 +133,7 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
         published: Mono::ZERO,
         closed: unbounded_channel(),
     };
-    Ok(Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run()) })
+    Ok(Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run(effects)) })
 }
 
 /// A run's hands: its worker context, its writer, its attempts under way.
@@ -139,15 +144,20 @@ struct Run {
     state_written: Mono,
     status_written: Option<crate::model::RunStatus>,
     attempts: HashMap<RequestNo, AbortHandle>,
+    /// What it wants of which model.
+    wants: Vec<Want>,
     end: Option<RunEnd>,
 }
 
 impl Run {
     fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Result<Run, StoreError> {
         let input = Arc::clone(&spec.input);
+        let mut wants = preflight::wants(&input, &spec.last);
         let places = spec.last.into_iter().map(place).collect();
         let queue = Queue::new(places, |no| input.family_of(no));
-        let slot = state.add_run(spec.facts, queue, shared.clock.mono());
+        let sizes: Arc<dyn Sizes> = Arc::<Input>::clone(&input);
+        let slot = state.add_run(spec.facts, queue, sizes, shared.clock.mono());
+        wants.iter_mut().for_each(|want| want.run = slot);
         let events = shared.events.clone();
         let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
         Ok(Run {
@@ -157,6 +167,7 @@ impl Run {
             state_written: Mono::ZERO,
             status_written: None,
             attempts: HashMap::new(),
+            wants,
             end: None,
         })
     }
@@ -203,9 +214,8 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    async fn run(mut self) -> Vec<RunEnd> {
+    async fn run(mut self, mut effects: Vec<Effect>) -> Vec<RunEnd> {
         let mut batch = Vec::with_capacity(BATCH);
-        let mut effects = Vec::new();
         let sleep = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(sleep);
         loop {
@@ -260,6 +270,11 @@ impl Dispatcher {
                     let run = &mut self.runs[run.ix()];
                     let task = worker::attempt(self.shared.clone(), Arc::clone(&run.work), Task { no, org, attempt });
                     run.attempts.insert(no, tokio::spawn(task).abort_handle());
+                }
+                Effect::Look { org, model, name } => {
+                    let (sight, events) = (self.shared.transport.look(org, &name), self.shared.events.clone());
+                    // The dispatcher may have come to an end meanwhile; then nobody wants to know.
+                    tokio::spawn(async move { events.send(Event::Looked { org, model, sight: sight.await }) });
                 }
                 Effect::Record(record) => self.runs[record.run.ix()].store(Job::Record(record)),
                 Effect::RecordReDrivable { run, no, org, attempts, trouble, error } => {

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use crate::api::Sight;
 use crate::model::{
     ApiError, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
@@ -16,6 +17,8 @@ use crate::store::Record;
 pub(crate) enum Event {
     /// An attempt came to an end.
     Attempted(Box<Attempt>),
+    /// An org was asked about a model, by its place in the preflight's list.
+    Looked { org: OrgId, model: usize, sight: Sight },
     /// The request could not be read from the input as it was indexed: the file is gone, or was edited.
     Unreadable { run: RunSlot, no: RequestNo, org: OrgId, message: String },
     /// Outcomes are durable.
@@ -48,6 +51,8 @@ pub(crate) struct Attempt {
 pub(crate) enum Effect {
     /// Make an attempt.
     Send { run: RunSlot, no: RequestNo, org: OrgId, attempt: u16 },
+    /// Ask an org about a model, at no cost, and say so with `Looked`.
+    Look { org: OrgId, model: usize, name: String },
     /// Make an outcome durable, and say so with `Synced`.
     Record(Record),
     /// Leave a trace of a request that comes to rest without a terminal outcome.

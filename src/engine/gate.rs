@@ -1,4 +1,7 @@
 //! The gate of an organisation: closed until a time, by `retry-after`, by a bucket's reset, or by own backoff.
+//!
+//! After it has opened again a few calls go through until one of them is answered: whether the storm is over is known
+//! from a handful of calls as well as from a window full of them. When those meet a 429 too, it is one call at a time.
 
 use std::time::Duration;
 
@@ -10,6 +13,12 @@ pub(crate) struct Gate {
     until: Option<(Mono, &'static str)>,
     /// Own backoffs in a row; sets the next one's length.
     streak: u32,
+    /// Episodes of 429s since a call that started after the last of them was answered.
+    unproved: u32,
+    /// When the last of them began.
+    since: Mono,
+    /// Calls in flight that started after it.
+    probes: u32,
 }
 
 /// What a 429 asks for.
@@ -43,9 +52,40 @@ impl Gate {
         }
     }
 
-    /// An answer arrived that was no 429: own backoff starts from the floor again.
-    pub(crate) fn answered(&mut self) {
+    /// A call that started then was answered, by anything but a 429: own backoff starts from the floor again.
+    pub(crate) fn answered(&mut self, started: Mono) {
         self.streak = 0;
+        if started > self.since {
+            self.unproved = 0;
+        }
+    }
+
+    /// A new episode of 429s began: until a later call is answered, only probes go through.
+    pub(crate) fn limited(&mut self, now: Mono) {
+        self.unproved = self.unproved.saturating_add(1);
+        self.since = now;
+        self.probes = 0;
+    }
+
+    /// How many more calls may start until one is answered; `None` when it is not asking.
+    pub(crate) fn probes_left(&self, floor: u32) -> Option<u32> {
+        match self.unproved {
+            0 => None,
+            1 => Some(floor.saturating_sub(self.probes)),
+            _ => Some(1u32.saturating_sub(self.probes)),
+        }
+    }
+
+    /// A call starts.
+    pub(crate) fn started(&mut self) {
+        self.probes += 1;
+    }
+
+    /// A call that started then has ended.
+    pub(crate) fn ended(&mut self, started: Mono) {
+        if started > self.since {
+            self.probes = self.probes.saturating_sub(1);
+        }
     }
 
     /// How long a 429 closes the organisation. `new_episode` is false for a call that started before the last cut.
@@ -138,7 +178,7 @@ mod tests {
             longest = longest.max(wait);
         }
         assert!(longest > settings.backoff_max / 2);
-        gate.answered();
+        gate.answered(Mono::from_span(secs(1)));
         let Wait::For(first, _) = gate.wait(RetryAfter::Absent, &RateLimits::default(), true, &settings, &mut rng)
         else {
             panic!("own backoff expected");
@@ -155,6 +195,26 @@ mod tests {
         };
         let wait = Gate::default().wait(RetryAfter::Absent, &limits, true, &settings, &mut rng());
         assert_eq!(wait, Wait::For(secs(7), "reset of the exhausted limit"));
+    }
+
+    #[test]
+    fn after_a_storm_a_few_calls_go_first_and_in_a_longer_one_a_single_one() {
+        let mut gate = Gate::default();
+        assert_eq!(gate.probes_left(4), None);
+        gate.limited(Mono::from_span(secs(1)));
+        assert_eq!(gate.probes_left(4), Some(4));
+        gate.started();
+        assert_eq!(gate.probes_left(4), Some(3));
+        gate.answered(Mono::from_span(secs(0)));
+        assert_eq!(gate.probes_left(4), Some(3), "a straggler from before says nothing");
+        gate.limited(Mono::from_span(secs(3)));
+        assert_eq!(gate.probes_left(4), Some(1));
+        gate.started();
+        assert_eq!(gate.probes_left(4), Some(0));
+        gate.ended(Mono::from_span(secs(4)));
+        assert_eq!(gate.probes_left(4), Some(1));
+        gate.answered(Mono::from_span(secs(4)));
+        assert_eq!(gate.probes_left(4), None);
     }
 
     #[test]

@@ -14,9 +14,16 @@
 //! | file | decides |
 //! |---|---|
 //! | `window` | how many calls an (organisation, family) bears at once: AIMD |
-//! | `headroom` | how much of that is used while a colleague is active |
+//! | `pace` | at what rate calls start, by what the headers say is left: never to a 429, never at a colleague's cost |
+//! | `level` | how full a bucket of the API is now, and how much of it others use |
+//! | `load` | what a request is likely to take from the token limits |
+//! | `squeeze` | whether a colleague or our own use presses on an organisation, in words |
 //! | `gate` | how long a 429 closes an organisation |
 //! | `breaker` | when an org that fails is left alone, and how it is tried again |
+//! | `retry_budget` | how many re-drives an org's successes pay for |
+//! | `park` | when an org takes no work until a time or the operator's word |
+//! | `organisation` | which keys draw from the same limits |
+//! | `preflight` | what is known of each org before the first wave |
 //! | `queue` | which request is next, and when a failed one is due again |
 //! | `admit` | which org takes it |
 //! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
@@ -32,14 +39,23 @@ mod dispatcher;
 mod event;
 mod gate;
 pub mod handle;
-mod headroom;
 mod history;
 mod keep;
+mod level;
+mod load;
+mod organisation;
+mod pace;
+mod park;
+mod preflight;
 mod publish;
 mod queue;
 mod reduce;
 mod rest;
+mod retry_budget;
+mod squeeze;
 mod state;
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::limits::Limiter;
-use crate::model::snapshot::{Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView};
+use crate::model::snapshot::{Binding, Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView};
 use crate::model::{Family, Mono, Notice, Now, RunStatus};
 
-use super::headroom::easing;
-use super::state::{OrgState, RunState, State};
+use super::pace::easing;
+use super::squeeze::Squeeze;
+use super::state::{OrgState, Pool, RunState, State};
+
+/// How long re-drives count as waiting for a budget after one had to.
+const SPARED_FOR: Duration = Duration::from_secs(1);
 
 /// Makes pictures, and keeps the list of notices between two of them when none was added.
 #[derive(Debug, Default)]
@@ -63,14 +67,8 @@ fn millis(span: Duration) -> u64 {
 
 fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView {
     let pool = &state.pools[org.pool];
-    let mut limiters: Vec<LimiterView> = Limiter::ALL
-        .into_iter()
-        .filter_map(|limiter| {
-            let bucket = pool.headroom.limits()?.get(limiter)?;
-            let headroom = pool.headroom.of(limiter, now)?;
-            Some(LimiterView { limiter, limit: bucket.limit, remaining: bucket.remaining, headroom })
-        })
-        .collect();
+    let mut limiters: Vec<LimiterView> =
+        Limiter::ALL.into_iter().filter_map(|limiter| limiter_view(pool, limiter, now)).collect();
     limiters.sort_by(|a, b| a.headroom.total_cmp(&b.headroom));
     let quantile = |q: f64| if org.latency.is_empty() { 0 } else { org.latency.value_at_quantile(q) as u32 };
     OrgView {
@@ -83,6 +81,7 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
         windows: windows(state, org, now),
         headroom: limiters.first().map(|tightest| tightest.headroom),
         limiters,
+        binding: if working { binding(pool, now) } else { None },
         totals: org.totals,
         rate: org.answers.rate(),
         rate_history: org.answers.seconds(),
@@ -93,13 +92,36 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
     }
 }
 
+/// A limiter of the family that has the least of it left.
+fn limiter_view(pool: &Pool, limiter: Limiter, now: Mono) -> Option<LimiterView> {
+    let levels = pool.paces.iter().filter_map(|pace| pace.level(limiter));
+    let level = levels.min_by(|a, b| a.headroom(now).total_cmp(&b.headroom(now)))?;
+    Some(LimiterView {
+        limiter,
+        limit: level.limit() as u64,
+        // The cast takes what is below zero for zero.
+        remaining: level.units(now) as u64,
+        headroom: level.headroom(now),
+        foreign: level.foreign_share(now).unwrap_or(0.0),
+    })
+}
+
+/// What keeps an organisation from taking more: a limit, else a window that is full.
+fn binding(pool: &Pool, now: Mono) -> Option<Binding> {
+    if let Some(limiter) = pool.paces.iter().find_map(|pace| pace.binds(now)) {
+        return Some(Binding::Limiter(limiter));
+    }
+    let full = pool.windows.iter().flatten().find(|window| window.is_full())?;
+    Some(if full.below_ceiling() { Binding::Window } else { Binding::Cap })
+}
+
 fn windows(state: &State, org: &OrgState, now: Mono) -> Vec<WindowView> {
     let pool = &state.pools[org.pool];
-    let share = easing(pool.headroom.value(now), state.settings.easing_headroom);
     Family::ALL
         .into_iter()
         .filter_map(|family| {
             let window = pool.windows[family.ix()].as_ref()?;
+            let share = easing(pool.paces[family.ix()].headroom(now), state.settings.easing_headroom);
             Some(WindowView {
                 family,
                 in_flight: org.in_flight[family.ix()],
@@ -119,22 +141,34 @@ fn condition(state: &State, org: &OrgState, working: bool, now: Mono) -> Conditi
         return Condition::Parked { why: parked.why, for_ms: parked.until.map(|until| millis(until.until(now))) };
     }
     if org.paused {
-        return Condition::Paused;
+        return match org.in_flight() {
+            0 => Condition::Paused,
+            in_flight => Condition::Draining { in_flight },
+        };
     }
     if let Some((span, why)) = pool.gate.closed_for(now) {
         return Condition::BackingOff { for_ms: millis(span), why: format!("rate-limited, {why}") };
     }
     if let Some(span) = org.breaker.open_for(now) {
-        return Condition::BackingOff { for_ms: millis(span), why: "a run of failures".to_owned() };
+        return Condition::BreakerOpen { for_ms: millis(span) };
     }
-    if org.breaker.is_probing(now) {
+    let at_work = working || org.in_flight() > 0;
+    let storm = pool.gate.probes_left(state.settings.floor).is_some();
+    if org.breaker.is_probing(now) || (storm && at_work) {
         return Condition::Probing;
     }
-    if pool.easing && (working || org.in_flight() > 0) {
-        return Condition::Easing { headroom: pool.headroom.value(now) };
-    }
-    if org.in_flight() == 0 && !working {
+    if !at_work {
         return Condition::Idle;
+    }
+    let headroom = pool.paces.iter().map(|pace| pace.headroom(now)).fold(1.0, f64::min);
+    if let Squeeze::Colleague(_) = pool.squeeze {
+        return Condition::Easing { headroom };
+    }
+    if org.spared.is_some_and(|at| now.since(at) <= SPARED_FOR) {
+        return Condition::SparingRetries;
+    }
+    if let Squeeze::OwnUse(limiter) = pool.squeeze {
+        return Condition::AtLimit { limiter, headroom };
     }
     let grows = pool.windows.iter().flatten().any(|window| window.below_ceiling() && window.is_full());
     if grows || !org.proven { Condition::Ramping } else { Condition::Steady }
@@ -165,6 +199,8 @@ fn run_view(run: &RunState, now: Mono) -> RunView {
         wall_ms: millis(run.facts.prior_wall + session_wall),
         session_wall_ms: millis(session_wall),
         re_drives: re_drives(run),
+        re_driven: most_first(run.re_driven.iter().map(|(reason, n)| (reason.clone(), *n))),
+        attempts: run.queue.attempts(),
     }
 }
 
@@ -174,7 +210,11 @@ fn re_drives(run: &RunState) -> Vec<(String, u64)> {
     for (_, redrive) in run.queue.redrives() {
         *by_reason.entry(redrive.trouble.as_str()).or_default() += 1;
     }
-    let mut reasons: Vec<_> = by_reason.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    most_first(by_reason.into_iter().map(|(reason, n)| (reason.to_owned(), n)))
+}
+
+fn most_first(reasons: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+    let mut reasons: Vec<_> = reasons.collect();
     reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     reasons
 }

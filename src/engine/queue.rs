@@ -8,6 +8,8 @@ use std::collections::{BinaryHeap, HashMap};
 
 use crate::model::{ApiError, Counts, Family, Mono, OrgId, Outcome, RequestNo, Trouble};
 
+use super::load::Load;
+
 /// Where a request is. Every request is in exactly one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -43,6 +45,19 @@ impl Redrive {
     }
 }
 
+/// A request that is being answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flying {
+    pub(crate) org: OrgId,
+    /// When it was sent.
+    pub(crate) started: Mono,
+    /// What it is likely to take.
+    pub(crate) load: Load,
+}
+
+/// Requests that wait for another attempt, by when they are due.
+type Due = BinaryHeap<Reverse<(Mono, u32)>>;
+
 /// The queue of one run.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -51,12 +66,15 @@ pub(crate) struct Queue {
     families: Vec<Family>,
     only: Family,
     cursors: [u32; Family::COUNT],
-    again: [BinaryHeap<Reverse<(Mono, u32)>>; Family::COUNT],
+    again: [Due; Family::COUNT],
+    /// As `again`, of requests whose next attempt the retry budget pays for.
+    paid: [Due; Family::COUNT],
     redrives: HashMap<u32, Redrive>,
     waiting: [u32; Family::COUNT],
-    /// What is being answered, and by which org.
-    flying: HashMap<u32, OrgId>,
+    flying: HashMap<u32, Flying>,
     counts: Counts,
+    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    attempts: [u64; 5],
 }
 
 impl Queue {
@@ -67,7 +85,7 @@ impl Queue {
         let only = families.first().copied().unwrap_or(Family::Other);
         let mut counts = Counts { total: places.len() as u64, ..Counts::default() };
         let mut waiting = [0; Family::COUNT];
-        let mut again: [BinaryHeap<Reverse<(Mono, u32)>>; Family::COUNT] = Default::default();
+        let mut again: [Due; Family::COUNT] = Default::default();
         let mut redrives = HashMap::new();
         for (no, (place, family)) in places.iter().zip(&families).enumerate() {
             match place {
@@ -93,10 +111,12 @@ impl Queue {
             only,
             cursors: [0; Family::COUNT],
             again,
+            paid: Default::default(),
             redrives,
             waiting,
             flying: HashMap::new(),
             counts,
+            attempts: [0; 5],
         }
     }
 
@@ -112,38 +132,58 @@ impl Queue {
         self.families.get(no.ix()).copied().unwrap_or(self.only)
     }
 
-    /// Whether a request of this family could be sent now.
-    pub(crate) fn has_work(&self, family: Family, now: Mono) -> bool {
-        self.waiting[family.ix()] > 0 || self.due(family, now)
+    /// Whether a request of this family could be sent now: `Free` by any org, `Paid` by one whose retry budget pays.
+    pub(crate) fn work(&self, family: Family, now: Mono) -> Option<Work> {
+        if self.waiting[family.ix()] > 0 || is_due(&self.again[family.ix()], now) {
+            Some(Work::Free)
+        } else {
+            is_due(&self.paid[family.ix()], now).then_some(Work::Paid)
+        }
+    }
+
+    /// Whether re-drives that a budget has to pay for are due.
+    pub(crate) fn paid_is_due(&self, family: Family, now: Mono) -> bool {
+        is_due(&self.paid[family.ix()], now)
     }
 
     /// Whether anything waits, now or later.
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.iter().all(|n| *n == 0) && self.again.iter().all(BinaryHeap::is_empty)
+        Family::ALL.iter().all(|family| !self.waits(*family))
+    }
+
+    /// Whether anything of a family waits, now or later.
+    pub(crate) fn waits(&self, family: Family) -> bool {
+        let ix = family.ix();
+        self.waiting[ix] > 0 || !self.again[ix].is_empty() || !self.paid[ix].is_empty()
     }
 
     /// When the next request that waits for another attempt is due.
     pub(crate) fn next_due(&self) -> Option<Mono> {
-        self.again.iter().filter_map(|heap| heap.peek().map(|Reverse((at, _))| *at)).min()
+        let heaps = self.again.iter().chain(&self.paid);
+        heaps.filter_map(|heap| heap.peek().map(|Reverse((at, _))| *at)).min()
     }
 
-    fn due(&self, family: Family, now: Mono) -> bool {
-        self.again[family.ix()].peek().is_some_and(|Reverse((at, _))| *at <= now)
-    }
-
-    /// Takes the next request of a family for an org: those to be sent again first, then in input order. Gives the
-    /// number of the attempt, from 1.
-    pub(crate) fn take(&mut self, family: Family, org: OrgId, now: Mono) -> Option<(RequestNo, u16)> {
-        let no = if self.due(family, now) {
-            let Reverse((_, no)) = self.again[family.ix()].pop()?;
-            no
+    /// Takes the next request of a family for an org: those to be sent again first, then in input order. `pays` says
+    /// whether the org's retry budget does.
+    pub(crate) fn take(&mut self, family: Family, org: OrgId, pays: bool, now: Mono) -> Option<Taken> {
+        let (no, paid) = if pays && is_due(&self.paid[family.ix()], now) {
+            (self.paid[family.ix()].pop()?.0.1, true)
+        } else if is_due(&self.again[family.ix()], now) {
+            (self.again[family.ix()].pop()?.0.1, false)
         } else {
-            self.next_waiting(family)?
+            (self.next_waiting(family)?, false)
         };
         self.places[no as usize] = Place::InFlight;
-        self.flying.insert(no, org);
+        self.flying.insert(no, Flying { org, started: now, load: Load::default() });
         let attempt = self.redrives.get(&no).map_or(1, |redrive| redrive.attempts.saturating_add(1));
-        Some((RequestNo(no), attempt))
+        Some(Taken { no: RequestNo(no), attempt, paid })
+    }
+
+    /// Notes what a request that was just taken is likely to take from the limits.
+    pub(crate) fn weigh(&mut self, no: RequestNo, load: Load) {
+        if let Some(flying) = self.flying.get_mut(&no.0) {
+            flying.load = load;
+        }
     }
 
     fn next_waiting(&mut self, family: Family) -> Option<u32> {
@@ -175,6 +215,8 @@ impl Queue {
             self.places[no.ix()] = Place::Unsynced;
             self.flying.remove(&no.0);
             self.counts.unsynced += 1;
+            let failed = usize::from(self.failed_attempts(no));
+            self.attempts[failed.min(self.attempts.len() - 1)] += 1;
         }
     }
 
@@ -203,7 +245,9 @@ impl Queue {
         if !self.is_in_flight(no) {
             return;
         }
-        self.put_back(no, not_before);
+        // Gate, window and pace answer for what a 429 sends back; the rest is on a budget.
+        let paid = !matches!(trouble, Trouble::RateLimited(_));
+        self.put_back(no, paid, not_before);
         let attempts = match self.redrives.get(&no.0) {
             Some(redrive) => redrive.attempts.saturating_add(1),
             None => {
@@ -218,15 +262,21 @@ impl Queue {
     /// An attempt was not made after all: back it goes as it was.
     pub(crate) fn give_back(&mut self, no: RequestNo, now: Mono) {
         if self.is_in_flight(no) {
-            self.put_back(no, now);
+            self.put_back(no, false, now);
         }
     }
 
-    fn put_back(&mut self, no: RequestNo, not_before: Mono) {
+    fn put_back(&mut self, no: RequestNo, paid: bool, not_before: Mono) {
         self.flying.remove(&no.0);
         self.places[no.ix()] = Place::Again;
-        let family = self.family(no);
-        self.again[family.ix()].push(Reverse((not_before, no.0)));
+        let family = self.family(no).ix();
+        let heap = if paid { &mut self.paid[family] } else { &mut self.again[family] };
+        heap.push(Reverse((not_before, no.0)));
+    }
+
+    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    pub(crate) fn attempts(&self) -> [u64; 5] {
+        self.attempts
     }
 
     /// Attempts of a request that failed so far.
@@ -245,8 +295,13 @@ impl Queue {
     }
 
     /// What is being answered, and by which org.
-    pub(crate) fn flying(&self) -> Vec<(RequestNo, OrgId)> {
-        self.flying.iter().map(|(no, org)| (RequestNo(*no), *org)).collect()
+    pub(crate) fn flying(&self) -> Vec<(RequestNo, Flying)> {
+        self.flying.iter().map(|(no, flying)| (RequestNo(*no), *flying)).collect()
+    }
+
+    /// One that is being answered.
+    pub(crate) fn flight(&self, no: RequestNo) -> Option<Flying> {
+        self.flying.get(&no.0).copied()
     }
 
     /// Where each request is; for the tests of conservation.
@@ -254,6 +309,29 @@ impl Queue {
     pub(crate) fn places(&self) -> &[Place] {
         &self.places
     }
+}
+
+/// What could be sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A first attempt, or a re-drive that no budget has to pay for.
+    Free,
+    /// Nothing but re-drives that a retry budget has to pay for.
+    Paid,
+}
+
+/// A request that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) no: RequestNo,
+    /// From 1.
+    pub(crate) attempt: u16,
+    /// The org's retry budget pays for it.
+    pub(crate) paid: bool,
+}
+
+fn is_due(heap: &Due, now: Mono) -> bool {
+    heap.peek().is_some_and(|Reverse((at, _))| *at <= now)
 }
 
 #[cfg(test)]
@@ -274,26 +352,42 @@ mod tests {
     #[test]
     fn requests_go_out_in_input_order_and_failed_ones_first_once_due() {
         let mut queue = queue(3);
+        let take = |queue: &mut Queue, now| {
+            queue.take(Family::Haiku, OrgId(0), true, now).map(|taken| (taken.no, taken.attempt))
+        };
         let t0 = Mono::ZERO;
         let later = t0 + Duration::from_secs(5);
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), t0), Some((RequestNo(0), 1)));
+        assert_eq!(take(&mut queue, t0), Some((RequestNo(0), 1)));
         queue.failed(RequestNo(0), OrgId(0), LIMITED, ApiError::default(), later);
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), t0), Some((RequestNo(1), 1)));
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), Some((RequestNo(0), 2)));
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), Some((RequestNo(2), 1)));
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), later), None);
+        assert_eq!(take(&mut queue, t0), Some((RequestNo(1), 1)));
+        assert_eq!(take(&mut queue, later), Some((RequestNo(0), 2)));
+        assert_eq!(take(&mut queue, later), Some((RequestNo(2), 1)));
+        assert_eq!(take(&mut queue, later), None);
+    }
+
+    #[test]
+    fn re_drives_wait_for_an_org_whose_budget_pays_and_hold_up_nothing_else() {
+        let mut queue = queue(2);
+        let take = |queue: &mut Queue, pays| queue.take(Family::Haiku, OrgId(0), pays, Mono::ZERO);
+        take(&mut queue, true);
+        queue.failed(RequestNo(0), OrgId(0), Trouble::Server, ApiError::default(), Mono::ZERO);
+        let first = Taken { no: RequestNo(1), attempt: 1, paid: false };
+        assert_eq!(take(&mut queue, false), Some(first));
+        assert_eq!(queue.work(Family::Haiku, Mono::ZERO), Some(Work::Paid));
+        assert_eq!(take(&mut queue, false), None);
+        assert_eq!(take(&mut queue, true), Some(Taken { no: RequestNo(0), attempt: 2, paid: true }));
     }
 
     #[test]
     fn families_have_queues_of_their_own() {
         let mut queue =
             Queue::new(vec![Place::Waiting; 4], |no| if no.0 % 2 == 0 { Family::Opus } else { Family::Haiku });
-        let take = |queue: &mut Queue, family| queue.take(family, OrgId(0), Mono::ZERO).map(|(no, _)| no.0);
+        let take = |queue: &mut Queue, family| queue.take(family, OrgId(0), true, Mono::ZERO).map(|taken| taken.no.0);
         assert_eq!(take(&mut queue, Family::Haiku), Some(1));
         assert_eq!(take(&mut queue, Family::Opus), Some(0));
         assert_eq!(take(&mut queue, Family::Haiku), Some(3));
         assert_eq!(take(&mut queue, Family::Haiku), None);
-        assert!(queue.has_work(Family::Opus, Mono::ZERO) && !queue.has_work(Family::Haiku, Mono::ZERO));
+        assert!(queue.work(Family::Opus, Mono::ZERO).is_some() && queue.work(Family::Haiku, Mono::ZERO).is_none());
     }
 
     #[test]
@@ -302,7 +396,7 @@ mod tests {
             vec![Place::Done(Outcome::Succeeded), Place::Cached, Place::Waiting, Place::Done(Outcome::Invalid)];
         let mut queue = Queue::new(places, |_| Family::Haiku);
         assert_eq!(queue.counts().done(), 3);
-        assert_eq!(queue.take(Family::Haiku, OrgId(0), Mono::ZERO), Some((RequestNo(2), 1)));
+        assert_eq!(queue.take(Family::Haiku, OrgId(0), true, Mono::ZERO).map(|taken| taken.no), Some(RequestNo(2)));
         assert!(queue.is_empty());
     }
 
@@ -316,9 +410,10 @@ mod tests {
                 now = now + Duration::from_millis(10);
                 let no = RequestNo(arg % n as u32);
                 match step {
-                    0 => { queue.take(Family::Haiku, OrgId(0), now); }
+                    0 => { queue.take(Family::Haiku, OrgId(0), arg % 2 == 0, now); }
                     1 => queue.answered(no),
                     2 => queue.synced(no, Outcome::Succeeded),
+                    3 if arg % 3 == 0 => queue.failed(no, OrgId(0), Trouble::Server, ApiError::default(), now),
                     3 => queue.failed(no, OrgId(0), LIMITED, ApiError::default(), now + Duration::from_millis(u64::from(arg))),
                     _ => queue.give_back(no, now),
                 }
@@ -329,7 +424,7 @@ mod tests {
                 prop_assert_eq!(at(Place::Unsynced), counts.unsynced);
                 prop_assert_eq!(at(Place::Done(Outcome::Succeeded)), counts.succeeded);
                 let waits = at(Place::Waiting) + at(Place::Again);
-                prop_assert_eq!(waits, u64::from(queue.waiting.iter().sum::<u32>()) + queue.again.iter().map(|h| h.len() as u64).sum::<u64>());
+                prop_assert_eq!(waits, u64::from(queue.waiting.iter().sum::<u32>()) + queue.again.iter().chain(&queue.paid).map(|h| h.len() as u64).sum::<u64>());
                 prop_assert_eq!(waits + counts.in_flight + counts.unsynced, counts.open());
             }
         }

@@ -5,24 +5,26 @@ use std::time::Duration;
 
 use crate::model::snapshot::ParkReason;
 use crate::model::{
-    AccountTrouble, ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot,
-    Trouble, Verdict,
+    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Usage,
+    Verdict,
 };
 
 use super::breaker::Trip;
 use super::event::{Attempt, Effect, Event};
 use super::gate::{Wait, backoff};
-use super::state::{OrgState, Parked, State};
+use super::queue::Flying;
+use super::state::{Parked, State};
 use super::window::Cut;
-use super::{admit, rest};
+use super::{admit, organisation, park, preflight, rest};
 
 /// Takes a batch of events, in order, and then admits what may go. Effects come out in the order in which they are to be
 /// done.
 pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
-    unpark_in_time(state, now, effects);
+    park::unpark_in_time(state, now, effects);
     for event in events {
         one(state, event, now, effects);
     }
+    preflight::in_time(state, now, effects);
     rest::hold_or_go_on(state, now, effects);
     admit::admit(state, now, effects);
     rest::settle(state, now, effects);
@@ -31,6 +33,7 @@ pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>,
 fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
     match event {
         Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
+        Event::Looked { org, model, sight } => preflight::looked(state, org, model, sight, now, effects),
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
@@ -56,20 +59,27 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
 /// An attempt has ended: frees its slot, lets the controllers learn from it, and finds the request its next place.
 fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Effect>) {
     let Attempt { run, no, org, started, latency, verdict, limits, retry_after, organization, cost, record } = attempt;
-    if !state.runs[run.ix()].queue.is_in_flight(no) {
-        return;
-    }
+    let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
-    ended(state, org, family);
+    let usage = match &verdict {
+        Verdict::Answered { usage, .. } => Some((usage, latency)),
+        _ => None,
+    };
+    ended(state, family, &flight, usage, now.mono);
+    let succeeded = usage.is_some().then_some(flight.started);
     let pool = state.orgs[org.ix()].pool;
-    state.pools[pool].headroom.observe(&limits, now.mono);
+    state.pools[pool].paces[family.ix()].observe(&limits, succeeded, now.mono);
     if let Some(organization) = organization {
-        share_organisation(state, org, organization, now, effects);
+        organisation::told(state, org, organization, now, effects);
+    }
+    if let Verdict::Trouble(trouble, _) = &verdict {
+        state.runs[run.ix()].count_re_drive(trouble.as_str());
     }
     match verdict {
         Verdict::Answered { refused, usage } => {
-            answered(state, run, org, started, now, effects);
+            answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].proven = true;
+            state.orgs[org.ix()].budget.earn();
             let totals = &mut state.orgs[org.ix()].totals;
             if refused {
                 totals.n_refused += 1;
@@ -88,7 +98,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             effects.extend(record.map(Effect::Record));
         }
         Verdict::Invalid(error) => {
-            answered(state, run, org, started, now, effects);
+            answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].totals.n_invalid += 1;
             state.runs[run.ix()].queue.answered(no);
             effects.extend(record.map(Effect::Record));
@@ -99,7 +109,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Trouble(Trouble::Account(account), error) => {
             state.orgs[org.ix()].totals.n_account += 1;
             state.runs[run.ix()].queue.give_back(no, now.mono);
-            park_for_account(state, org, account, &error, now, effects);
+            park::for_account(state, org, account, &error, now, effects);
         }
         Verdict::Trouble(Trouble::RateLimited(kind), error) => {
             let org_state = &mut state.orgs[org.ix()];
@@ -118,12 +128,15 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
     }
 }
 
-/// Frees the slot of a call.
-pub(super) fn ended(state: &mut State, org: OrgId, family: Family) {
-    let pool = state.orgs[org.ix()].pool;
-    if let Some(window) = &mut state.pools[pool].windows[family.ix()] {
+/// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
+pub(super) fn ended(state: &mut State, family: Family, flight: &Flying, answer: Option<(&Usage, Duration)>, now: Mono) {
+    let org = flight.org;
+    let pool = &mut state.pools[state.orgs[org.ix()].pool];
+    if let Some(window) = &mut pool.windows[family.ix()] {
         window.ended();
     }
+    pool.gate.ended(flight.started);
+    pool.paces[family.ix()].ended(&flight.load, answer, now);
     let in_flight = &mut state.orgs[org.ix()].in_flight[family.ix()];
     *in_flight = in_flight.saturating_sub(1);
 }
@@ -131,7 +144,7 @@ pub(super) fn ended(state: &mut State, org: OrgId, family: Family) {
 /// The API took a request: it was not limited, and the org works.
 fn answered(state: &mut State, run: RunSlot, org: OrgId, started: Mono, now: Now, effects: &mut Vec<Effect>) {
     let pool = state.orgs[org.ix()].pool;
-    state.pools[pool].gate.answered();
+    state.pools[pool].gate.answered(started);
     heard(state, run, org, started, now, effects);
 }
 
@@ -157,10 +170,13 @@ struct Limited {
 
 /// Cuts the window, once an episode, and closes the organisation for as long as it asks.
 fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects: &mut Vec<Effect>) {
-    let cut = state.window_mut(org, seen.family, now.mono).cut(seen.started, now.mono);
+    let cut = state.window_mut(org, seen.family, now.mono).cut(seen.kind, seen.started, now.mono);
     let new_episode = cut != Cut::SameEpisode;
     let State { pools, orgs, settings, rng, .. } = state;
     let gate = &mut pools[orgs[org.ix()].pool].gate;
+    if new_episode {
+        gate.limited(now.mono);
+    }
     let wait = gate.wait(seen.retry_after, &seen.limits, new_episode, settings, rng);
     if let Wait::For(span, why) = wait {
         gate.close(span, why, now.mono);
@@ -170,12 +186,15 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
         let until = Some(now.mono + span);
         let text =
             format!("{label}: retry-after of {} s: parked until then, its requests go to the others", span.as_secs());
-        park(state, org, Parked { why: ParkReason::RetryAfter, until }, text, now, effects);
+        park::park(state, org, Parked { why: ParkReason::RetryAfter, until }, text, now, effects);
     }
     if let Cut::Cut { from, to } = cut {
         let what = match seen.kind {
-            LimitKind::Steady => "429",
-            LimitKind::Ramp => "429 for growing too sharply",
+            LimitKind::Steady => "429".to_owned(),
+            LimitKind::Ramp => {
+                let speed = state.window_mut(org, seen.family, now.mono).speed();
+                format!("429 for growing too sharply, growth slowed to {:.0} %", speed * 100.0)
+            }
         };
         let closed = match wait {
             Wait::For(span, why) => format!(", closed for {:.1} s ({why})", span.as_secs_f64()),
@@ -240,93 +259,6 @@ fn restart_windows(state: &mut State, org: OrgId, now: Mono) {
     }
 }
 
-fn park_for_account(
-    state: &mut State,
-    org: OrgId,
-    account: AccountTrouble,
-    error: &ApiError,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) {
-    let OrgState { label, key_env, host, .. } = &state.orgs[org.ix()];
-    let remedy = match account {
-        AccountTrouble::Auth => format!("check the key in {key_env}"),
-        AccountTrouble::Permission => format!("the key in {key_env} may not use this model or endpoint"),
-        AccountTrouble::Billing | AccountTrouble::Credit => "see Plans & Billing of that organisation".to_owned(),
-        AccountTrouble::SpendLimit => "raise the spend limit, or wait for the month's turn".to_owned(),
-        AccountTrouble::OnHold => "ask the organisation's administrator".to_owned(),
-        AccountTrouble::Endpoint => format!("{host} does not answer like the Anthropic API: check base-url"),
-    };
-    let text = format!(
-        "{label}: parked: {}: {error}; its requests go to the others, unburned; {remedy}, then revive it",
-        account.as_str()
-    );
-    park(state, org, Parked { why: ParkReason::Account(account), until: None }, text, now, effects);
-}
-
-/// Parks an org, and says so once.
-fn park(state: &mut State, org: OrgId, parked: Parked, text: String, now: Now, effects: &mut Vec<Effect>) {
-    let standing = &mut state.orgs[org.ix()].parked;
-    let said = standing.is_some();
-    // An account's trouble outlasts any time; of two times the later one counts.
-    match standing {
-        Some(Parked { until: None, .. }) => {}
-        Some(Parked { until: Some(old), .. }) if parked.until.is_some_and(|new| new <= *old) => {}
-        _ => *standing = Some(parked),
-    }
-    if !said {
-        state.note(Level::Warn, "parked", Some(org), text, now, effects);
-    }
-}
-
-/// Orgs whose parking time is over come back with a probe.
-fn unpark_in_time(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
-    for ix in 0..state.orgs.len() {
-        let org = &mut state.orgs[ix];
-        if org.parked.is_some_and(|parked| parked.until.is_some_and(|until| until <= now.mono)) {
-            org.parked = None;
-            org.breaker.probe(now.mono);
-            let text = format!("{}: its parking time is over: one probe goes out", org.label);
-            state.note(Level::Info, "unparked", Some(OrgId(ix as u16)), text, now, effects);
-        }
-    }
-}
-
-/// Keys of one organisation draw from one pool: its limits are the organisation's, not the key's.
-fn share_organisation(state: &mut State, org: OrgId, organization: String, now: Now, effects: &mut Vec<Effect>) {
-    let own = state.orgs[org.ix()].pool;
-    if state.pools[own].organization.as_deref() == Some(organization.as_str()) {
-        return;
-    }
-    let other = state.pools.iter().position(|pool| pool.organization.as_deref() == Some(organization.as_str()));
-    let Some(other) = other else {
-        state.pools[own].organization = Some(organization);
-        return;
-    };
-    for family in Family::ALL {
-        let moved = state.orgs[org.ix()].in_flight[family.ix()];
-        if let Some(window) = &mut state.pools[own].windows[family.ix()] {
-            window.in_flight = window.in_flight.saturating_sub(moved);
-        }
-        if moved > 0 {
-            state.orgs[org.ix()].pool = other;
-            state.window_mut(org, family, now.mono).in_flight += moved;
-            state.orgs[org.ix()].pool = own;
-        }
-    }
-    if let Some((span, why)) = state.pools[own].gate.closed_for(now.mono) {
-        state.pools[other].gate.close(span, why, now.mono);
-    }
-    state.orgs[org.ix()].pool = other;
-    let first = state.orgs.iter().find(|o| o.pool == other && o.id != org).map(|o| o.label.clone());
-    let text = format!(
-        "{}: its key belongs to the organisation of {}: both share one window",
-        state.orgs[org.ix()].label,
-        first.unwrap_or_default()
-    );
-    state.note(Level::Warn, "shared-organisation", Some(org), text, now, effects);
-}
-
 /// The input is not what was indexed: sending on would send bytes that nobody validated.
 fn unreadable(
     state: &mut State,
@@ -337,11 +269,9 @@ fn unreadable(
     now: Now,
     effects: &mut Vec<Effect>,
 ) {
-    if !state.runs[run.ix()].queue.is_in_flight(no) {
-        return;
-    }
+    let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
-    ended(state, org, family);
+    ended(state, family, &flight, None, now.mono);
     state.orgs[org.ix()].breaker.abandoned();
     state.runs[run.ix()].queue.give_back(no, now.mono);
     rest::stop_for(state, run, message, "input-changed", now, effects);
@@ -357,6 +287,9 @@ pub(crate) fn next_wake(state: &State, now: Mono) -> Option<Mono> {
         // While work waits: growth, headroom and re-drives are looked at ten times a second; otherwise the clocks on
         // the screen are all that moves.
         at(now + if working { Duration::from_millis(100) } else { Duration::from_secs(1) });
+        if let Some(preflight) = &state.preflight {
+            at(preflight.until());
+        }
         if working {
             run.queue.next_due().filter(|due| *due > now).into_iter().for_each(&mut at);
             for org in &state.orgs {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ApiError, Counts, Level, Mono, Now, RunSlot, RunStatus, Trouble};
+use crate::model::{ApiError, Counts, Family, Level, Mono, Now, RunSlot, RunStatus, Trouble};
 
 use super::event::Effect;
 use super::state::{OrgState, Outage, RunState, State};
@@ -39,12 +39,25 @@ pub(super) fn invalid(state: &mut State, slot: RunSlot, error: &ApiError, now: N
     }
     run.fuse.off = true;
     let reason = format!("the first {alike} requests failed alike: {error}");
+    blow(state, slot, &reason, "fuse", now, effects);
+}
+
+/// Nothing that is sent will succeed: on screen the operator decides whether to go on, unattended the run ends.
+pub(super) fn blow(
+    state: &mut State,
+    slot: RunSlot,
+    reason: &str,
+    kind: &'static str,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let run = &mut state.runs[slot.ix()];
     if run.facts.unattended {
-        stop_for(state, slot, &reason, "fuse", now, effects);
-    } else {
+        stop_for(state, slot, reason, kind, now, effects);
+    } else if !run.status.is_over() && run.status != RunStatus::Draining {
         run.status = RunStatus::Paused;
         run.reason = Some(format!("{reason}. Resume to go on with the rest, or quit"));
-        state.note(Level::Error, "fuse", None, format!("paused: {reason}"), now, effects);
+        state.note(Level::Error, kind, None, format!("paused: {reason}"), now, effects);
     }
 }
 
@@ -88,14 +101,21 @@ fn has_come_to_rest(run: &RunState) -> bool {
 
 /// Running ↔ holding, as orgs are parked and revived.
 pub(super) fn hold_or_go_on(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
-    let all_parked = !state.orgs.is_empty() && state.orgs.iter().all(|org| org.parked.is_some());
     for ix in 0..state.runs.len() {
+        let status = state.runs[ix].status;
+        if !matches!(status, RunStatus::Running | RunStatus::Holding) {
+            continue;
+        }
+        let all_parked = !can_be_served(state, ix);
         let run = &mut state.runs[ix];
-        match run.status {
+        match status {
             RunStatus::Running if all_parked && !run.queue.is_empty() => {
                 run.status = RunStatus::Holding;
-                let why = |org: &OrgState| Some(format!("{}: {}", org.label, org.parked?.why.as_str()));
-                let why: Vec<_> = state.orgs.iter().filter_map(why).collect();
+                let why = |org: &OrgState| match org.parked {
+                    Some(parked) => format!("{}: {}", org.label, parked.why.as_str()),
+                    None => format!("{}: without the model", org.label),
+                };
+                let why: Vec<_> = state.orgs.iter().map(why).collect();
                 let reason = format!("every org is parked ({})", why.join(", "));
                 run.reason = Some(reason.clone());
                 state.note(Level::Error, "holding", None, reason, now, effects);
@@ -107,6 +127,15 @@ pub(super) fn hold_or_go_on(state: &mut State, now: Now, effects: &mut Vec<Effec
             _ => {}
         }
     }
+}
+
+/// Whether some org takes work of a family that waits.
+fn can_be_served(state: &State, ix: usize) -> bool {
+    let queue = &state.runs[ix].queue;
+    let waiting = || Family::ALL.into_iter().filter(|family| queue.waits(*family));
+    state.orgs.iter().any(|org| org.parked.is_none())
+        && (waiting().next().is_none()
+            || state.orgs.iter().any(|org| waiting().any(|family| state.serves(org.id, family))))
 }
 
 /// Unattended, what would wait for an operator ends the run.
@@ -172,9 +201,10 @@ fn exit_code(run: &RunState, counts: &Counts) -> u8 {
 
 /// Stops at once: the attempts under way are abandoned, and counted as possibly charged.
 pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
-    for (no, org) in state.runs[slot.ix()].queue.flying() {
+    for (no, flight) in state.runs[slot.ix()].queue.flying() {
         let family = state.runs[slot.ix()].queue.family(no);
-        super::reduce::ended(state, org, family);
+        let org = flight.org;
+        super::reduce::ended(state, family, &flight, None, now.mono);
         let org_state = &mut state.orgs[org.ix()];
         org_state.breaker.abandoned();
         org_state.totals.n_possibly_charged += 1;

@@ -1,5 +1,7 @@
 //! The state that the reducer owns: orgs at the top, runs below, so that several runs share an org's window.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -13,9 +15,13 @@ use crate::model::{
 use super::breaker::Breaker;
 use super::event::Effect;
 use super::gate::Gate;
-use super::headroom::{Headroom, easing};
 use super::history::PerSecond;
+use super::load::Sizes;
+use super::pace::{Pace, easing};
+use super::preflight::Preflight;
 use super::queue::Queue;
+use super::retry_budget::RetryBudget;
+use super::squeeze::Squeeze;
 use super::window::Window;
 
 /// Notices kept for frontends that come late.
@@ -34,16 +40,20 @@ pub(crate) struct State {
     /// Where the next round of picking starts, so that ties go round.
     pub(crate) next_org: usize,
     pub(crate) next_run: usize,
+    /// The look at each org before the first wave, while it is under way.
+    pub(crate) preflight: Option<Preflight>,
+    /// Health of the healthiest org that takes work.
+    pub(crate) best_health: f64,
 }
 
-/// The limits of one organisation: its windows, its gate, its headroom.
+/// The limits of one organisation: its windows, its gate, its pace.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) windows: [Option<Window>; Family::COUNT],
     pub(crate) gate: Gate,
-    pub(crate) headroom: Headroom,
-    /// Whether headroom was below the threshold when it was looked at last.
-    pub(crate) easing: bool,
+    pub(crate) paces: [Pace; Family::COUNT],
+    /// What presses on it, when it was looked at last.
+    pub(crate) squeeze: Squeeze,
     /// `anthropic-organization-id`, once seen.
     pub(crate) organization: Option<String>,
 }
@@ -60,7 +70,12 @@ pub(crate) struct OrgState {
     pub(crate) pool: usize,
     pub(crate) parked: Option<Parked>,
     pub(crate) paused: bool,
+    /// Families of which it has none of the models that are asked for.
+    pub(crate) barred: [bool; Family::COUNT],
     pub(crate) breaker: Breaker,
+    pub(crate) budget: RetryBudget,
+    /// When re-drives last waited for its budget.
+    pub(crate) spared: Option<Mono>,
     /// Whether it has answered at all. Until then it is sent a few calls only: a wrong key shows at once.
     pub(crate) proven: bool,
     pub(crate) in_flight: [u32; Family::COUNT],
@@ -103,6 +118,8 @@ pub struct RunFacts {
     pub prior_possibly_charged: u64,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
+    /// Attempts of earlier sessions that had to be made again, by reason.
+    pub prior_re_driven: BTreeMap<String, u64>,
 }
 
 /// One run.
@@ -111,12 +128,15 @@ pub(crate) struct RunState {
     pub(crate) slot: RunSlot,
     pub(crate) facts: RunFacts,
     pub(crate) queue: Queue,
+    pub(crate) sizes: Arc<dyn Sizes>,
     pub(crate) status: RunStatus,
     pub(crate) reason: Option<String>,
     pub(crate) started: Mono,
     pub(crate) ended: Option<Mono>,
     pub(crate) cost: Money,
     pub(crate) possibly_charged: u64,
+    /// Attempts that had to be made again, by reason, over all sessions.
+    pub(crate) re_driven: BTreeMap<String, u64>,
     pub(crate) outcomes: PerSecond,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
@@ -168,11 +188,13 @@ impl State {
             notices: Notices::default(),
             next_org: 0,
             next_run: 0,
+            preflight: None,
+            best_health: 1.0,
         }
     }
 
     /// Adds a run and gives its slot.
-    pub(crate) fn add_run(&mut self, facts: RunFacts, queue: Queue, now: Mono) -> RunSlot {
+    pub(crate) fn add_run(&mut self, facts: RunFacts, queue: Queue, sizes: Arc<dyn Sizes>, now: Mono) -> RunSlot {
         let slot = RunSlot(self.runs.len() as u16);
         // Answers of earlier sessions and of the cache say as well that the file is not wrong as a whole.
         let counts = queue.counts();
@@ -181,8 +203,10 @@ impl State {
             slot,
             cost: facts.prior_cost,
             possibly_charged: facts.prior_possibly_charged,
+            re_driven: facts.prior_re_driven.clone(),
             facts,
             queue,
+            sizes,
             status: RunStatus::Running,
             reason: None,
             started: now,
@@ -197,11 +221,6 @@ impl State {
         slot
     }
 
-    /// The pool that an org draws from.
-    pub(crate) fn pool(&self, org: OrgId) -> &Pool {
-        &self.pools[self.orgs[org.ix()].pool]
-    }
-
     /// The window of an (org, family), made when it is first asked for.
     pub(crate) fn window_mut(&mut self, org: OrgId, family: Family, now: Mono) -> &mut Window {
         let State { orgs, pools, settings, .. } = self;
@@ -209,24 +228,35 @@ impl State {
         pools[org.pool].windows[family.ix()].get_or_insert_with(|| Window::new(org.caps[family.ix()], settings, now))
     }
 
-    /// How many more calls of a family an org may be sent now. One place decides it.
-    pub(crate) fn free(&mut self, org: OrgId, family: Family, now: Mono) -> u32 {
+    /// Whether an org takes work of a family, now or when a time has passed.
+    pub(crate) fn serves(&self, org: OrgId, family: Family) -> bool {
+        let org = &self.orgs[org.ix()];
+        org.parked.is_none() && !org.barred[family.ix()]
+    }
+
+    /// How many more calls of a family an org may be sent now, and its headroom. `None` when it may be sent none. One
+    /// place decides it.
+    pub(crate) fn free(&mut self, org: OrgId, family: Family, now: Mono) -> Option<(u32, f64)> {
         let state = &self.orgs[org.ix()];
-        if state.paused || state.parked.is_some() || self.pools[state.pool].gate.closed_for(now).is_some() {
-            return 0;
+        let pool = &self.pools[state.pool];
+        let looked_at = self.preflight.as_ref().is_none_or(|preflight| !preflight.is_looking(org));
+        if state.paused || !self.serves(org, family) || !looked_at || pool.gate.closed_for(now).is_some() {
+            return None;
         }
-        let (proven, own_in_flight) = (state.proven, state.in_flight[family.ix()]);
-        let headroom = self.pools[state.pool].headroom.value(now);
+        let (pool_ix, proven, own_in_flight) = (state.pool, state.proven, state.in_flight[family.ix()]);
         let (floor, threshold) = (self.settings.floor, self.settings.easing_headroom);
+        let headroom = pool.paces[family.ix()].headroom(now);
+        let probes = pool.gate.probes_left(floor).unwrap_or(u32::MAX);
         let window = self.window_mut(org, family, now);
         let (limit, in_flight) = (window.limit(), window.in_flight);
         let eased = ((f64::from(limit) * easing(headroom, threshold)) as u32).max(1);
-        let shared = eased.saturating_sub(in_flight);
-        let mut own = self.orgs[org.ix()].breaker.allowance(eased, now);
+        let shared = eased.saturating_sub(in_flight).min(probes);
+        let mut own = self.orgs[org.ix()].breaker.allowance(eased, self.best_health, now);
         if !proven {
             own = own.min(floor);
         }
-        shared.min(own.saturating_sub(own_in_flight))
+        let free = shared.min(own.saturating_sub(own_in_flight));
+        (free > 0 && self.pools[pool_ix].paces[family.ix()].admits(now)).then_some((free, headroom))
     }
 
     /// Tells the operator: notice, audit trail, and for an org its last decision.
@@ -258,8 +288,8 @@ impl Default for Pool {
         Pool {
             windows: [const { None }; Family::COUNT],
             gate: Gate::default(),
-            headroom: Headroom::default(),
-            easing: false,
+            paces: Default::default(),
+            squeeze: Squeeze::default(),
             organization: None,
         }
     }
@@ -277,7 +307,10 @@ impl OrgState {
             pool: ix,
             parked: None,
             paused: false,
+            barred: [false; Family::COUNT],
             breaker: Breaker::default(),
+            budget: RetryBudget::default(),
+            spared: None,
             proven: false,
             in_flight: [0; Family::COUNT],
             totals: OrgTotals::default(),
@@ -298,6 +331,16 @@ impl RunState {
     /// Whether requests may be sent.
     pub(crate) fn admits(&self) -> bool {
         self.status == RunStatus::Running && self.store_trouble.is_none()
+    }
+
+    /// Counts an attempt that has to be made again.
+    pub(crate) fn count_re_drive(&mut self, reason: &str) {
+        match self.re_driven.get_mut(reason) {
+            Some(n) => *n += 1,
+            None => {
+                self.re_driven.insert(reason.to_owned(), 1);
+            }
+        }
     }
 
     /// Milliseconds of this session.

@@ -1,5 +1,7 @@
 //! The reducer as a whole: promises that hold for any order of events, and the cases that need more than one controller.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -14,6 +16,7 @@ use crate::store::Record;
 
 use super::command::command;
 use super::event::{Attempt, Effect, Event};
+use super::load::Uniform;
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::reduce;
@@ -53,6 +56,7 @@ fn facts(unattended: bool) -> RunFacts {
         prior_cost: Money::ZERO,
         prior_possibly_charged: 0,
         prior_wall: Duration::ZERO,
+        prior_re_driven: BTreeMap::new(),
     }
 }
 
@@ -62,7 +66,7 @@ impl Desk {
         let mut state = State::new(&orgs, settings, 1);
         for n in runs {
             let queue = Queue::new(vec![Place::Waiting; *n], |_| Family::Haiku);
-            state.add_run(facts(unattended), queue, Mono::ZERO);
+            state.add_run(facts(unattended), queue, Arc::new(Uniform { bytes: 400, max_tokens: 16 }), Mono::ZERO);
         }
         let mut desk = Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 };
         desk.feed(vec![]);
@@ -97,7 +101,7 @@ impl Desk {
                 Effect::Record(record) => self.unsynced.push((record.run, record.no, record.outcome)),
                 Effect::Abandon { run } => self.flying.retain(|(flying, ..)| *flying != run),
                 Effect::Rest { run, exit_code } => self.rested.push((run, exit_code)),
-                Effect::RecordReDrivable { .. } | Effect::Audit { .. } => {}
+                Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Look { .. } => {}
             }
         }
     }

@@ -3,8 +3,22 @@
 //! A window starts at a share of its ceiling, grows with *time* while it is actually full, and is cut by a factor when
 //! the API says 429. Growth per answer, the textbook's way, was rejected: it makes the ramp steeper the faster the
 //! answers come, and the API's acceleration limits punish just that.
+//!
+//! A 429 that says that use grew too sharply is another matter: the load as it was is fine, its growth was not. Such a one
+//! takes back a little of the window and halves the growth, which comes back when a while has passed without another.
 
-use crate::model::{DispatchSettings, Mono};
+use std::time::Duration;
+
+use crate::model::{DispatchSettings, LimitKind, Mono};
+
+/// Factor of a cut after growth that was too sharp.
+const RAMP_CUT: f64 = 0.9;
+
+/// The slowest growth, as a share of the usual one.
+const SLOWEST: f64 = 1.0 / 32.0;
+
+/// Time without a 429 for growth after which it may grow twice as fast again.
+const SPEED_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// The controller of one (organisation, family).
 #[derive(Debug, Clone)]
@@ -27,6 +41,8 @@ pub(crate) struct Window {
     floor: u32,
     factor: f64,
     growth_share: f64,
+    /// Growth as a share of the usual one, and when that was set.
+    speed: (f64, Mono),
 }
 
 /// What a 429 did to a window.
@@ -61,6 +77,7 @@ impl Window {
             floor: settings.floor.max(1),
             factor: settings.cut,
             growth_share: growth_share(settings),
+            speed: (1.0, now),
         }
     }
 
@@ -88,8 +105,12 @@ impl Window {
     /// `limit` is what admission allows now: easing may keep it below the window's own, and a closed gate at zero. A
     /// window that a cut has left overfull does not grow either.
     pub(crate) fn touch(&mut self, now: Mono, limit: u32) {
+        if self.speed.0 < 1.0 && now.since(self.speed.1) >= SPEED_UP_AFTER {
+            self.speed = ((self.speed.0 * 2.0).min(1.0), now);
+        }
         if self.full {
-            let grown = f64::from(self.ceiling()) * self.growth_share * now.since(self.credited).as_secs_f64();
+            let growth = self.growth_share * self.speed.0;
+            let grown = f64::from(self.ceiling()) * growth * now.since(self.credited).as_secs_f64();
             self.size = (self.size + grown).min(f64::from(self.ceiling()));
         }
         self.credited = self.credited.max(now);
@@ -108,17 +129,29 @@ impl Window {
     }
 
     /// A 429 came for a call that had started at `started`.
-    pub(crate) fn cut(&mut self, started: Mono, now: Mono) -> Cut {
+    pub(crate) fn cut(&mut self, kind: LimitKind, started: Mono, now: Mono) -> Cut {
         if self.last_cut.is_some_and(|cut| started <= cut) {
             return Cut::SameEpisode;
         }
         let from = self.limit();
         let floor = f64::from(self.floor.min(self.ceiling()));
-        self.size = (self.size * self.factor).max(floor);
+        let factor = match kind {
+            LimitKind::Steady => self.factor,
+            LimitKind::Ramp => {
+                self.speed = ((self.speed.0 / 2.0).max(SLOWEST), now);
+                RAMP_CUT
+            }
+        };
+        self.size = (self.size * factor).max(floor);
         self.last_cut = Some(now);
         self.credited = now;
         self.full = false;
         Cut::Cut { from, to: self.limit() }
+    }
+
+    /// Growth as a share of the usual one.
+    pub(crate) fn speed(&self) -> f64 {
+        self.speed.0
     }
 
     /// Starts over from the floor, as after an outage: what the other side bears is unknown.
@@ -145,8 +178,6 @@ fn growth_share(settings: &DispatchSettings) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -199,7 +230,8 @@ mod tests {
         let mut window = Window::new(100, &settings(), Mono::ZERO);
         fill(&mut window, at(1.0));
         let before = window.limit();
-        let cuts: Vec<Cut> = (0..25).map(|n| window.cut(at(0.9), at(2.0 + 0.002 * f64::from(n)))).collect();
+        let cuts: Vec<Cut> =
+            (0..25).map(|n| window.cut(LimitKind::Steady, at(0.9), at(2.0 + 0.002 * f64::from(n)))).collect();
         assert_eq!(cuts[0], Cut::Cut { from: before, to: before / 2 });
         assert!(cuts[1..].iter().all(|cut| *cut == Cut::SameEpisode));
         assert_eq!(window.limit(), before / 2);
@@ -209,9 +241,26 @@ mod tests {
     fn a_429_of_a_call_that_started_after_the_cut_cuts_again_down_to_the_floor() {
         let mut window = Window::new(100, &settings(), Mono::ZERO);
         for second in 1..10 {
-            window.cut(at(f64::from(second) - 0.5), at(f64::from(second)));
+            window.cut(LimitKind::Steady, at(f64::from(second) - 0.5), at(f64::from(second)));
         }
         assert_eq!(window.limit(), 4);
+    }
+
+    #[test]
+    fn a_429_for_growth_takes_back_a_little_and_slows_growth_until_a_while_has_passed() {
+        let mut window = Window::new(100, &settings(), Mono::ZERO);
+        fill(&mut window, at(1.0));
+        let before = window.limit();
+        assert_eq!(window.cut(LimitKind::Ramp, at(0.9), at(1.0)), Cut::Cut { from: before, to: before * 9 / 10 });
+        window.in_flight = 0;
+        let start = window.limit();
+        for tenth in 10..=110 {
+            fill(&mut window, at(f64::from(tenth) / 10.0));
+        }
+        let slow = window.limit() - start;
+        assert!((10..=14).contains(&slow), "half of 2.5 a second: {slow}");
+        window.touch(at(120.0), 0);
+        assert!((window.speed() - 1.0).abs() < 1e-9);
     }
 
     proptest! {
@@ -219,7 +268,7 @@ mod tests {
         fn the_limit_stays_between_one_and_the_ceiling(
             cap in 1u32..200,
             procs in 1u32..4,
-            steps in prop::collection::vec((0u8..5, 0u32..3_000), 0..200),
+            steps in prop::collection::vec((0u8..6, 0u32..3_000), 0..200),
         ) {
             let settings = DispatchSettings { procs, ..settings() };
             let mut window = Window::new(cap, &settings, Mono::ZERO);
@@ -229,7 +278,8 @@ mod tests {
                 now = now + Duration::from_millis(u64::from(millis));
                 match step {
                     0 => fill(&mut window, now),
-                    1 => { window.cut(before, now); }
+                    1 => { window.cut(LimitKind::Steady, before, now); }
+                    5 => { window.cut(LimitKind::Ramp, before, now); }
                     2 => window.ended(),
                     3 => window.set_cap(millis % 300),
                     _ => window.restart(now),

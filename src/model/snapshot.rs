@@ -62,6 +62,9 @@ pub struct OrgView {
     pub windows: Vec<WindowView>,
     /// What headers said last, tightest first; empty until an answer carried some.
     pub limiters: Vec<LimiterView>,
+    /// What keeps it from taking more; `None` when nothing does, or there is no work.
+    #[serde(default)]
+    pub binding: Option<Binding>,
     /// Smallest `remaining / limit`, aged since; `None` until an answer carried headers.
     pub headroom: Option<f64>,
     /// Attempts and tokens so far.
@@ -107,9 +110,16 @@ pub enum Condition {
     Ramping,
     /// Its window is at its ceiling, or as large as the work needs.
     Steady,
-    /// Headroom is low: a colleague is active, the window gives way.
+    /// Headroom is low because a colleague is active: our share gives way.
     Easing {
         /// The headroom seen, 0..=1.
+        headroom: f64,
+    },
+    /// Our own use has reached a limit: calls go out as fast as it refills.
+    AtLimit {
+        /// The limit.
+        limiter: Limiter,
+        /// Its headroom, 0..=1.
         headroom: f64,
     },
     /// Closed by `retry-after`, a reset or the dispatcher's own backoff.
@@ -126,9 +136,21 @@ pub enum Condition {
         /// Time to go; `None` waits for the operator.
         for_ms: Option<u64>,
     },
+    /// Left alone by its circuit breaker after a run of failures.
+    BreakerOpen {
+        /// Time until the next probe.
+        for_ms: u64,
+    },
     /// One request at a time after a park or a run of failures, to see whether it works again.
     Probing,
-    /// Paused by the operator.
+    /// So many of its calls fail that its retry budget is used up: first attempts go out, re-drives wait.
+    SparingRetries,
+    /// Paused by the operator, and what is in flight finishes.
+    Draining {
+        /// Requests still being answered.
+        in_flight: u32,
+    },
+    /// Paused by the operator, and nothing is in flight.
     Paused,
 }
 
@@ -140,12 +162,33 @@ impl Condition {
             Condition::Ramping => "ramping",
             Condition::Steady => "steady",
             Condition::Easing { .. } => "easing",
+            Condition::AtLimit { .. } => "at-limit",
             Condition::BackingOff { .. } => "backing-off",
             Condition::Parked { .. } => "parked",
+            Condition::BreakerOpen { .. } => "breaker-open",
             Condition::Probing => "probing",
+            Condition::SparingRetries => "sparing-retries",
+            Condition::Draining { .. } => "draining",
             Condition::Paused => "paused",
         }
     }
+
+    /// Whether the operator keeps it from taking work.
+    pub fn is_paused(&self) -> bool {
+        matches!(self, Condition::Draining { .. } | Condition::Paused)
+    }
+}
+
+/// What keeps an org from taking more than it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Binding {
+    /// A limit of the API, of which calls are admitted at the pace at which it refills.
+    Limiter(Limiter),
+    /// The window, which may still grow.
+    Window,
+    /// The polite cap.
+    Cap,
 }
 
 /// Why an org is parked.
@@ -194,8 +237,11 @@ pub struct LimiterView {
     pub limit: u64,
     /// Units left when it was seen.
     pub remaining: u64,
-    /// `remaining / limit`, aged by the refill since, 0..=1.
+    /// `remaining / limit`, aged by the refill since and by our own use, 0..=1.
     pub headroom: f64,
+    /// Share of the refill that others use, 0..=1, as far as headers let it be told.
+    #[serde(default)]
+    pub foreign: f64,
 }
 
 /// What an org has done so far, earlier sessions of the run included.
@@ -284,4 +330,10 @@ pub struct RunView {
     pub session_wall_ms: u64,
     /// Requests whose last attempt failed, by reason, most first.
     pub re_drives: Vec<(String, u64)>,
+    /// Attempts that failed and had to be made again, by reason, over all sessions, most first.
+    #[serde(default)]
+    pub re_driven: Vec<(String, u64)>,
+    /// Requests answered in this session by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    #[serde(default)]
+    pub attempts: [u64; 5],
 }

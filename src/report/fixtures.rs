@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::limits::Limiter;
 use crate::model::snapshot::{
-    Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView, WindowView,
+    Binding, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView, WindowView,
 };
 use crate::model::{AccountTrouble, Counts, Family, Level, Money, Notice, OrgId, Route, RunSlot, RunStatus, Wall};
 
@@ -16,7 +16,7 @@ fn window(in_flight: u32, window: u32, ceiling: u32) -> WindowView {
 }
 
 fn limiter(limiter: Limiter, limit: u64, remaining: u64) -> LimiterView {
-    LimiterView { limiter, limit, remaining, headroom: remaining as f64 / limit as f64 }
+    LimiterView { limiter, limit, remaining, headroom: remaining as f64 / limit as f64, foreign: 0.0 }
 }
 
 /// A rate that waves around `level`, so that a sparkline has something to show.
@@ -39,6 +39,7 @@ pub(crate) fn org(id: u16, label: &str) -> OrgView {
             limiter(Limiter::InputTokens, 4_000_000, 3_100_000),
             limiter(Limiter::Requests, 4_000, 3_640),
         ],
+        binding: Some(Binding::Cap),
         headroom: Some(0.62),
         totals: OrgTotals {
             n_sent: 4_210,
@@ -91,6 +92,8 @@ pub(crate) fn run() -> RunView {
         wall_ms: 125_000,
         session_wall_ms: 125_000,
         re_drives: vec![("rate-limited".to_owned(), 12)],
+        re_driven: vec![("rate-limited".to_owned(), 31), ("overloaded".to_owned(), 4)],
+        attempts: [11_310, 30, 5, 0, 0],
     }
 }
 

@@ -48,7 +48,11 @@ pub fn org_phrase(org: &OrgView) -> String {
         Condition::Parked { why, for_ms: Some(ms) } => {
             format!("{label} parked: {} for {}", why.as_str(), wait(*ms))
         }
+        Condition::AtLimit { limiter, .. } => format!("{at_work} at the limit of its {}", limiter.as_str()),
+        Condition::BreakerOpen { for_ms } => format!("{label} breaker open for {}", wait(*for_ms)),
         Condition::Probing => format!("{label} probing"),
+        Condition::SparingRetries => format!("{at_work} sparing re-drives"),
+        Condition::Draining { in_flight } => format!("{label} draining, {in_flight} in flight"),
         Condition::Paused => format!("{label} paused"),
     }
 }

@@ -116,6 +116,7 @@ mod tests {
             nonce: "n".to_owned(),
             created_at: stamp::now(),
             input: InputFile {
+                named: String::new(),
                 path,
                 sha256: input.sha256().to_owned(),
                 count: 3,

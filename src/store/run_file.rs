@@ -48,6 +48,9 @@ pub struct RunFile {
 pub struct InputFile {
     /// Absolute path; for a spooled input the file in the run directory.
     pub path: PathBuf,
+    /// As the operator named it; empty in files of versions that did not keep it.
+    #[serde(default)]
+    pub named: String,
     /// SHA-256 of the whole file, hexadecimal.
     pub sha256: String,
     /// Requests.

@@ -1,5 +1,6 @@
 //! `state.json`: where a run is. Small, and rewritten whole.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct StateFile {
     /// Attempts that may have been billed without an answer, over all sessions.
     #[serde(default)]
     pub n_possibly_charged: u64,
+    /// Attempts that had to be made again, by reason, over all sessions.
+    #[serde(default)]
+    pub re_driven: BTreeMap<String, u64>,
     /// Milliseconds in which it was running, over all sessions.
     #[serde(default)]
     pub wall_ms: u64,
@@ -84,6 +88,7 @@ impl StateFile {
             counts: Counts { total: run.input.count, unsent: run.input.count, ..Counts::default() },
             cost: Money::ZERO,
             n_possibly_charged: 0,
+            re_driven: BTreeMap::new(),
             wall_ms: 0,
             session_wall_ms: 0,
             sessions: 0,

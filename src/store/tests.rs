@@ -28,6 +28,7 @@ pub(super) fn run_file(input: &Input) -> RunFile {
         created_at: Wall(1_796_000_709_042),
         input: InputFile {
             path: input.path().to_owned(),
+            named: "in.jsonl".to_owned(),
             sha256: input.sha256().to_owned(),
             count: u64::from(input.len()),
             bytes: input.bytes(),

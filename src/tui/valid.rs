@@ -45,10 +45,10 @@ fn org_action(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), S
     if ui.is_over(snapshot) {
         return Err("the run is over".to_owned());
     }
-    let resting = matches!(org.condition, Condition::Parked { .. } | Condition::Paused);
+    let resting = matches!(org.condition, Condition::Parked { .. }) || org.condition.is_paused();
     match action {
         Action::ReviveOrg if !resting => Err(format!("{} is neither parked nor paused", org.label)),
-        Action::PauseOrg if org.condition == Condition::Paused => {
+        Action::PauseOrg if org.condition.is_paused() => {
             Err(format!("{} is paused already; revive it to go on", org.label))
         }
         Action::CapUp | Action::CapDown => {

@@ -40,16 +40,13 @@ fn t3_in_a_session_without_a_terminal_nothing_hangs() {
     let server = Server::calm();
     let place = Place::at(&server);
     let input = place.requests(12);
-    let mut command = place.command(&[]);
-    let binary = command.get_program().to_owned();
     let mut setsid = std::process::Command::new("setsid");
-    setsid.arg("--wait").arg(binary).args(["run", &input]).env_clear().envs(place.environment());
+    setsid.args(["--wait", env!("CARGO_BIN_EXE_fandeck"), "run", &input]).env_clear().envs(place.environment());
     // Found by its usual path: the environment of the place has none.
     setsid.env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
     let ended = Running::spawn(setsid).end();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     no_escapes(&ended);
-    command.stdin(Stdio::null());
 }
 
 #[test]

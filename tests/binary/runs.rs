@@ -171,10 +171,14 @@ fn plain_lines_tell_the_run_and_its_summary() {
 fn a_run_without_a_place_gets_one_that_is_found_again() {
     let server = Server::calm();
     let place = Place::at(&server);
-    let ended = place.run(&["run", &place.requests(5), "--json"]);
+    place.requests(5);
+    let ended = place.run(&["run", "in.jsonl", "--json"]);
     let line = finished(&ended);
     let [dir] = &place.runs()[..] else { panic!("{:?}", place.runs()) };
     assert_eq!(line["run_dir"], dir.to_str().unwrap());
+    // The input is called what the operator called it, by the report too, and found again from any directory.
+    assert_eq!(line["input"], "in.jsonl");
+    assert_eq!(last_json(&place.run(&["report", dir.to_str().unwrap(), "--json"]).stdout), line);
     let listed = json_lines(&place.run(&["runs", "--json"]).stdout);
     assert_eq!((listed.len(), &listed[0]["run_id"], &listed[0]["status"]), (1, &line["run_id"], &"finished".into()));
     let table = place.run(&["runs"]).stdout;

@@ -1,1 +1,340 @@
-//! x
+//! The live screen in a pseudo-terminal: what the operator sees and presses, and how the terminal is given back.
+
+use std::time::Duration;
+
+use termlens::{Color, Key, MouseMode, Screen, Signal, Terminal, TerminalBuilder};
+
+use crate::support::{DEADLINE, Place, Server, wait_for};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
+
+/// Three orgs that answer after 40 ms.
+const SCENARIO: &str = "summary = \"a test\"\nlatency = { p50-ms = 40, p95-ms = 60 }\n\
+    [[orgs]]\nlabel = \"high-prio\"\nkey = \"sim-high-prio\"\n\
+    [[orgs]]\nlabel = \"batch\"\nkey = \"sim-batch\"\n\
+    [[orgs]]\nlabel = \"low-prio\"\nkey = \"sim-low-prio\"\n";
+
+fn builder(place: &Place) -> TerminalBuilder {
+    Terminal::builder()
+        .size(120, 40)
+        .timeout(DEADLINE)
+        .env_clear()
+        .envs(place.environment())
+        .current_dir(place.path(""))
+}
+
+/// A demo on a screen, with requests for half a minute and more, or for a moment.
+fn demo(place: &Place, requests: u32) -> Terminal {
+    demo_in(builder(place), place, requests)
+}
+
+fn demo_in(builder: TerminalBuilder, place: &Place, requests: u32) -> Terminal {
+    let scenario = place.write("scenario.toml", SCENARIO);
+    let n = requests.to_string();
+    let run = place.text("run");
+    let args = ["demo", "--scenario", &scenario, "--requests", &n, "--run-dir", &run];
+    builder.args(args).spawn(BINARY).unwrap()
+}
+
+fn is_live(screen: &Screen) -> bool {
+    screen.alternate_screen() && ["high-prio", "batch", "low-prio", "quit"].iter().all(|text| screen.contains(text))
+}
+
+/// The terminal is as it was before, and readable.
+#[track_caller]
+fn given_back(screen: &Screen) {
+    assert!(!screen.alternate_screen(), "{screen}");
+    assert!(screen.cursor_visible(), "{screen}");
+    assert_eq!(screen.mouse_mode(), MouseMode::None, "{screen}");
+    assert!(!screen.bracketed_paste() && !screen.focus_events(), "{screen}");
+    // The title's stack and the default colour of an underline, which this emulator does not model.
+    let known = ["^[[22;2t", "^[[23;2t", "^[[59m"];
+    assert!(screen.unsupported().iter().all(|sequence| known.contains(&sequence)), "{:?}", screen.unsupported());
+}
+
+/// Waits for the end: its exit code, and the terminal given back.
+#[track_caller]
+fn ends_with(mut terminal: Terminal, code: u32) -> Screen {
+    let status = terminal.wait_exit().unwrap();
+    assert_eq!(status.code(), Some(code), "{status}\n{}", terminal.screen());
+    let screen = terminal.screen();
+    given_back(&screen);
+    screen
+}
+
+#[test]
+fn the_demo_shows_every_org_and_ends_by_itself_with_a_summary_on_the_normal_screen() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 120);
+    terminal.wait_until(is_live).unwrap();
+    terminal.wait_until(|screen| screen.contains("succeeded 120")).unwrap();
+    let screen = ends_with(terminal, 0);
+    let text = screen.full_text();
+    for wanted in ["120 succeeded", "high-prio", "0, every request succeeded", "fandeck export"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+#[test]
+fn help_opens_and_closes_by_question_mark_and_f1_and_names_the_log_file() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 30_000);
+    terminal.wait_until(is_live).unwrap();
+    for (open, close) in [(Key::Char('?'), Key::Esc), (Key::F(1), Key::Char('?'))] {
+        terminal.send(open).unwrap();
+        terminal.wait_until(|screen| screen.contains(" help ") && screen.contains("pause-run")).unwrap();
+        terminal.send(close).unwrap();
+        terminal.wait_until(|screen| !screen.contains("pause-run")).unwrap();
+    }
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn q_asks_what_to_do_esc_stays_and_s_stops_with_exit_4() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 30_000);
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?") && screen.contains("stop now")).unwrap();
+    terminal.send(Key::Esc).unwrap();
+    terminal.wait_until(|screen| !screen.contains("leave?")).unwrap();
+    assert!(terminal.screen().alternate_screen());
+    // Enter alone destroys nothing: the button that stays has the focus.
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(|screen| !screen.contains("leave?") && is_live(screen)).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
+    terminal.send(Key::Char('s')).unwrap();
+    let text = ends_with(terminal, 4).full_text();
+    assert!(text.contains("4, incomplete, can be resumed") && text.contains("fandeck resume"), "{text}");
+}
+
+#[test]
+fn q_then_d_lets_what_is_in_flight_finish_and_ends_with_4() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 30_000);
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
+    terminal.send(Key::Char('d')).unwrap();
+    let text = ends_with(terminal, 4).full_text();
+    // Nothing was abandoned, so nothing may have been charged for nothing.
+    assert!(!text.contains("possibly charged"), "{text}");
+}
+
+#[test]
+fn t1_ctrl_c_and_signals_give_the_terminal_back_and_end_with_their_codes() {
+    type End = fn(&mut Terminal) -> termlens::Result<()>;
+    let ends: [(End, u32); 4] = [
+        (|terminal| terminal.send(Key::Ctrl('c')), 130),
+        (|terminal| terminal.signal(Signal::Term), 143),
+        (|terminal| terminal.signal(Signal::Hup), 129),
+        (|terminal| terminal.signal(Signal::Int), 130),
+    ];
+    for (end, code) in ends {
+        let place = Place::new();
+        let mut terminal = demo(&place, 30_000);
+        terminal.wait_until(is_live).unwrap();
+        end(&mut terminal).unwrap();
+        let text = ends_with(terminal, code).full_text();
+        assert!(text.contains(&format!("exit      {code}, ended by ")), "{text}");
+        // What is known is on the disk.
+        let status = place.run(&["status", &place.text("run")]).stdout;
+        assert!(status.contains("incomplete"), "{status}");
+    }
+}
+
+#[test]
+fn t1_ctrl_c_works_inside_dialogs_and_text_fields() {
+    for keys in [&["q"][..], &["?"], &["?", "/", "c"]] {
+        let place = Place::new();
+        let mut terminal = demo(&place, 30_000);
+        terminal.wait_until(is_live).unwrap();
+        for key in keys {
+            terminal.send_str(key).unwrap();
+        }
+        terminal.wait_until(|screen| screen.contains("leave?") || screen.contains(" help ")).unwrap();
+        terminal.send(Key::Ctrl('c')).unwrap();
+        ends_with(terminal, 130);
+    }
+}
+
+#[test]
+fn t2_no_size_and_no_storm_of_sizes_breaks_the_screen() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 30_000);
+    terminal.wait_until(is_live).unwrap();
+    for (columns, rows) in [(2, 2), (300, 100), (3, 90), (200, 2), (79, 23), (41, 11)] {
+        terminal.resize(columns, rows).unwrap();
+    }
+    terminal.resize(38, 9).unwrap();
+    terminal.wait_until(|screen| screen.contains("needs 40×10, has 38×9")).unwrap();
+    // Below the smallest size the way out still works, and says how.
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("Esc stay")).unwrap();
+    terminal.resize(100, 30).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?") && screen.contains("high-prio")).unwrap();
+    terminal.resize(40, 10).unwrap();
+    terminal.send(Key::Esc).unwrap();
+    terminal.wait_until(|screen| !screen.contains("leave?") && screen.contains("low-prio")).unwrap();
+    terminal.resize(120, 40).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn t2_a_key_that_is_pressed_in_the_moment_of_a_resize_is_not_lost() {
+    let place = Place::new();
+    let mut terminal = demo(&place, 30_000);
+    terminal.wait_until(is_live).unwrap();
+    for columns in 121..151 {
+        terminal.resize(columns, 40).unwrap();
+        terminal.send(Key::Char('?')).unwrap();
+        terminal.wait_until(|screen| screen.contains("pause-run")).unwrap();
+        terminal.resize(columns, 41).unwrap();
+        terminal.send(Key::Esc).unwrap();
+        terminal.wait_until(|screen| !screen.contains("pause-run")).unwrap();
+    }
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+/// Cells with a colour of their own, and cells that stand out without one.
+fn coloured_and_marked(screen: &Screen) -> (usize, usize) {
+    let (mut coloured, mut marked) = (0, 0);
+    for row in 0..screen.rows() {
+        for column in 0..screen.cols() {
+            let style = *screen.cell(row, column).unwrap().style();
+            coloured += usize::from(style.fg != Color::Default || style.bg != Color::Default);
+            marked += usize::from(style.bold || style.reverse);
+        }
+    }
+    (coloured, marked)
+}
+
+#[test]
+fn t4_no_color_writes_no_colour_and_still_shows_what_is_selected_and_an_empty_one_means_colour() {
+    for (value, wants_colour) in [("1", false), ("", true)] {
+        let place = Place::new();
+        let mut terminal = demo_in(builder(&place).env("NO_COLOR", value), &place, 30_000);
+        let screen = terminal.snapshot_after_for(is_live, DEADLINE);
+        // The screen is never still while a run goes on: any picture of it will do.
+        let screen = screen.unwrap_or_else(|_| terminal.screen());
+        let (coloured, marked) = coloured_and_marked(&screen);
+        assert_eq!(coloured > 0, wants_colour, "NO_COLOR={value:?}: {coloured} cells");
+        assert!(marked > 0, "NO_COLOR={value:?}");
+        terminal.send(Key::Ctrl('c')).unwrap();
+        ends_with(terminal, 130);
+    }
+}
+
+#[test]
+fn the_modes_of_the_line_are_given_back_too() {
+    let place = Place::new();
+    let scenario = place.write("scenario.toml", SCENARIO);
+    for (requests, end) in [("60", None), ("30000", Some(Key::Ctrl('c')))] {
+        let script = format!(
+            "{BINARY} demo --scenario {scenario} --requests {requests} --run-dir {}; echo code $?; stty -a; read line",
+            place.text(requests)
+        );
+        let mut terminal = builder(&place).env("PATH", "/usr/bin:/bin").args(["-c", &script]).spawn("sh").unwrap();
+        terminal.wait_until(is_live).unwrap();
+        if let Some(key) = end {
+            terminal.send(key).unwrap();
+        }
+        terminal.wait_until(|screen| screen.contains("code ") && screen.contains("echoke")).unwrap();
+        let text = terminal.screen().full_text();
+        let modes: Vec<&str> = text.split_whitespace().collect();
+        for mode in ["icanon", "echo", "isig", "opost", "icrnl"] {
+            assert!(modes.contains(&mode), "{mode}: {text}");
+        }
+        given_back(&terminal.screen());
+        terminal.send(Key::Enter).unwrap();
+        terminal.wait_exit().unwrap();
+    }
+}
+
+#[test]
+fn t5_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_screen_back() {
+    let place = Place::new();
+    let scenario = place.write("scenario.toml", SCENARIO);
+    let builder = builder(&place).env("PATH", "/usr/bin:/bin").env("PS1", "ready> ");
+    let mut terminal = builder.args(["--norc", "--noprofile", "-i"]).spawn("bash").unwrap();
+    terminal.wait_until(|screen| screen.contains("ready>")).unwrap();
+    terminal
+        .send_str(&format!("{BINARY} demo --scenario {scenario} --requests 30000 --run-dir {}\r", place.text("run")))
+        .unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Ctrl('z')).unwrap();
+    terminal.wait_until(|screen| !screen.alternate_screen() && screen.contains("Stopped")).unwrap();
+    // The prompt of the shell takes pastes in brackets by itself.
+    assert!(terminal.screen().cursor_visible() && terminal.screen().mouse_mode() == MouseMode::None);
+    terminal.send_str("fg\r").unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Char('?')).unwrap();
+    terminal.wait_until(|screen| screen.contains("pause-run")).unwrap();
+    terminal.send(Key::Ctrl('c')).unwrap();
+    terminal.wait_until(|screen| !screen.alternate_screen() && screen.contains("exit      130")).unwrap();
+    terminal.send_str("exit\r").unwrap();
+    terminal.wait_exit().unwrap();
+}
+
+#[test]
+fn a_run_on_a_terminal_asks_first_shows_the_run_and_stays_until_the_operator_leaves() {
+    let server = Server::slow(40);
+    let place = Place::at(&server);
+    let input = place.requests(40);
+    let run = |answer: char| {
+        let mut terminal = builder(&place).args(["run", &input]).spawn(BINARY).unwrap();
+        terminal.wait_until(|screen| screen.contains("Launch? [y/N]")).unwrap();
+        assert!(terminal.screen().contains("projected cost $"));
+        terminal.send(Key::Char(answer)).unwrap();
+        terminal.send(Key::Enter).unwrap();
+        terminal
+    };
+    ends_with(run('n'), 2);
+    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
+    let mut terminal = run('y');
+    terminal.wait_until(is_live).unwrap();
+    wait_for("all answers", || (server.stats().bodies_accepted == 40).then_some(()));
+    terminal.wait_until(|screen| screen.contains("finished")).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    let text = ends_with(terminal, 0).full_text();
+    assert!(text.contains("40 succeeded"), "{text}");
+}
+
+#[test]
+fn pausing_stops_sending_and_space_again_goes_on() {
+    let server = Server::slow(40);
+    let place = Place::at(&server);
+    place.requests(2_000);
+    let mut terminal = builder(&place).args(["run", "in.jsonl", "--yes", "--cap", "4"]).spawn(BINARY).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Char(' ')).unwrap();
+    terminal.wait_until(|screen| screen.contains("paused")).unwrap();
+    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    let at_rest = server.stats().n_requests;
+    terminal.send(Key::Char(' ')).unwrap();
+    wait_for("more requests", || (server.stats().n_requests > at_rest).then_some(()));
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn t3_a_terminal_that_is_dumb_or_of_a_ci_gets_lines() {
+    for (name, value) in [("TERM", "dumb"), ("CI", "true")] {
+        let place = Place::new();
+        let mut terminal = demo_in(builder(&place).env(name, value), &place, 40);
+        let status = terminal.wait_exit_for(DEADLINE + Duration::from_secs(1)).unwrap();
+        assert_eq!(status.code(), Some(0));
+        let screen = terminal.screen();
+        given_back(&screen);
+        let (coloured, marked) = coloured_and_marked(&screen);
+        assert_eq!((coloured, marked, screen.repaints()), (0, 0, 0));
+        assert!(screen.full_text().contains("40 succeeded"), "{screen}");
+    }
+}

@@ -2,4 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
+mod must_hold;
 mod structure;
+mod weather;

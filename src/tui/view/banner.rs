@@ -126,7 +126,7 @@ fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
 
 /// Whether some org takes work.
 fn open_elsewhere(snapshot: &Snapshot) -> bool {
-    let closed = |condition: &Condition| matches!(condition, Condition::Parked { .. } | Condition::Paused);
+    let closed = |condition: &Condition| matches!(condition, Condition::Parked { .. }) || condition.is_paused();
     snapshot.orgs.iter().any(|org| !closed(&org.condition))
 }
 

@@ -52,7 +52,7 @@ pub fn hints(ui: &UiState, snapshot: &Snapshot, keymap: &Keymap, columns: usize)
     // What heals the selected org comes before what is always there.
     let resting = ui
         .selected_org(snapshot)
-        .is_some_and(|org| matches!(org.condition, Condition::Parked { .. } | Condition::Paused));
+        .is_some_and(|org| matches!(org.condition, Condition::Parked { .. }) || org.condition.is_paused());
     entries.sort_by_key(|info| match info.action {
         Action::Help | Action::Quit => 0,
         Action::ReviveOrg if resting => 1,

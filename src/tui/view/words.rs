@@ -92,7 +92,21 @@ pub fn condition(org: &OrgView, age_ms: u64) -> Word {
             let word = Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), "r revives");
             Word { full: format!("{} {}", word.short, left(*ms)), ..word }
         }
+        Condition::AtLimit { limiter: which, headroom } => {
+            let why = format!("headroom {}, our own use", format::percent(*headroom));
+            let word = Word::new('◇', Weight::Well, format!("at limit: {}", limiter(*which)), why);
+            Word { full: format!("at the limit of its {}", which.as_str()), ..word }
+        }
+        Condition::BreakerOpen { for_ms } => {
+            let word = Word::new('◈', Weight::Waiting, format!("breaker {}", left(*for_ms)), "a run of failures");
+            Word { full: format!("breaker open {}", left(*for_ms)), ..word }
+        }
         Condition::Probing => Word::new('?', Weight::Moving, "probing", ""),
+        Condition::SparingRetries => Word::new('▽', Weight::Waiting, "sparing re-drives", "many of its calls fail"),
+        Condition::Draining { in_flight } => {
+            let why = format!("{in_flight} in flight finish");
+            Word::new('≡', Weight::Waiting, "draining", why)
+        }
         Condition::Paused => Word::new('=', Weight::Waiting, "paused", "press r to go on"),
     }
 }
