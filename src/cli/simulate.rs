@@ -28,12 +28,20 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
         for org in &scenario.orgs {
             out::print(&format!("  key {} is org {}\n", org.key.expose(), org.label))?;
         }
+        if scenario.takes_any_key() {
+            out::print(
+                "  any other key is an org of its own, but for sim-401, sim-403, sim-429, sim-500 and sim-529,\n",
+            )?;
+            out::print("  alone or with -something after it: these get that status, whatever they ask\n")?;
+        }
         let mut exposed = exposure_warning(address);
         let signals = Signals::listen()?;
         let served = serve(listener, sim.clone(), std::future::pending());
         if let Some(control) = control {
             let address = local(&control)?;
-            out::print(&format!("  statistics at http://{address}/_sim/stats\n"))?;
+            out::print(&format!(
+                "  statistics at http://{address}/_sim/stats, batches at http://{address}/_sim/batches\n"
+            ))?;
             exposed = exposed.or_else(|| exposure_warning(address));
             tokio::spawn(serve_control(control, sim, std::future::pending()));
         }

@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn a_colleague_meets_429s_of_its_own_when_the_bucket_is_empty() {
         let mut greedy = colleague("to-s = 10\nrps = 10\ntokens-in = 1\ntokens-out = 100");
-        let stats = run(&mut greedy, LimitSettings { rpm: 1_000, itpm: 1_000, otpm: 1_000 }, 10);
+        let stats =
+            run(&mut greedy, LimitSettings { rpm: 1_000, itpm: 1_000, otpm: 1_000, ..LimitSettings::default() }, 10);
         assert_eq!(stats.n_wanted, 100);
         assert!(stats.n_429 > 80, "{}", stats.n_429);
         assert!(stats.tokens_got < 1_000 + 10 * 1_000 / 60 + 100);

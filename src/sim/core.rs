@@ -1,104 +1,23 @@
 //! The core of the simulation: who asks, what it asks for, and what is counted.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
 use super::bodies::Bodies;
 use super::failure::Failure;
 use super::ids;
+use super::keys::Keys;
 use super::limits::Calendar;
-use super::model_list;
-use super::models::Class;
 use super::org::{Org, Pool};
-use super::request::{Endpoint, MAX_BODY, SimRequest};
+use super::prepare::{Prepared, Work, prepare};
+use super::prices;
+use super::request::SimRequest;
 use super::scenario::{OrgSettings, Scenario};
 use super::stats::Stats;
-use crate::model::limits::Limiter;
-use crate::model::{Secret, Wall};
-
-/// What will happen to a request.
-#[derive(Debug)]
-pub struct Fate {
-    /// How it ends, and when.
-    pub ending: Ending,
-    /// To be handed back once: to [`Sim::answer`] or to [`Sim::gone`].
-    pub ticket: Ticket,
-}
-
-/// How a request ends. Spans are on the simulation's clock, from the arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// An answer.
-    Answer {
-        /// When.
-        after: Duration,
-    },
-    /// The connection is dropped without an answer.
-    Reset {
-        /// When.
-        after: Duration,
-        /// Whether the request was processed and billed all the same.
-        billed: bool,
-    },
-    /// Nothing ever comes.
-    Hang,
-    /// An answer whose connection breaks in the middle of the body.
-    CutBody {
-        /// When the answer begins.
-        after: Duration,
-        /// How much of its body is sent.
-        at_bytes: usize,
-    },
-}
-
-/// A request in flight, with the answer that it will get.
-#[derive(Debug)]
-pub struct Ticket {
-    /// Whose request it is: an index of orgs. `None` when no org was recognised.
-    pub(super) org: Option<usize>,
-    pub(super) request_id: String,
-    pub(super) ending: Ending,
-    pub(super) status: StatusCode,
-    pub(super) content_type: &'static str,
-    pub(super) retry_after: Option<String>,
-    pub(super) should_retry: Option<bool>,
-    pub(super) body: Bytes,
-    /// The limits that its headers show.
-    pub(super) limits: Option<ShownLimits>,
-    /// What it takes from the token buckets at its end.
-    pub(super) charge: Option<Charge>,
-}
-
-/// Which limits the headers of an answer show.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ShownLimits {
-    pub(super) class: Class,
-    pub(super) claimed_empty: Option<Limiter>,
-}
-
-/// Tokens of a request that was let in.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Charge {
-    pub(super) class: Class,
-    pub(super) estimated_input: u64,
-    pub(super) input: u64,
-    pub(super) output: u64,
-}
-
-/// An answer.
-#[derive(Debug, Clone)]
-pub struct SimResponse {
-    /// Its status.
-    pub status: StatusCode,
-    /// Its headers, without those that belong to HTTP's framing.
-    pub headers: HeaderMap,
-    /// Its body.
-    pub body: Bytes,
-}
+use super::ticket::{Ending, Fate, SimResponse, Ticket};
+use crate::model::Wall;
 
 /// The simulated API.
 #[derive(Debug)]
@@ -109,25 +28,13 @@ pub struct Sim {
     pub(super) orgs: Vec<Org>,
     pub(super) pools: Vec<Pool>,
     pub(super) bodies: Bodies,
+    pub(super) keys: Keys,
+    /// When the next batch ends.
+    pub(super) next_end: Duration,
     totals: Stats,
-    keys: Keys,
 }
 
-/// Which org a key belongs to.
-#[derive(Default)]
-struct Keys(HashMap<String, usize>);
-
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Keys({})", self.0.len())
-    }
-}
-
-/// Most keys that are accepted where any is: who makes up more is not simulating anything.
-const MAX_KEYS: usize = 10_000;
-
-/// Names of generators, so that ids of different kinds never share one.
-const ORGANIZATION_DRAWS: u64 = 1;
+/// A name of generators, apart from those of other things.
 const REQUEST_DRAWS: u64 = 2;
 
 impl Sim {
@@ -142,8 +49,9 @@ impl Sim {
             orgs: Vec::new(),
             pools: Vec::new(),
             bodies: Bodies::default(),
-            totals: Stats::default(),
             keys: Keys::default(),
+            next_end: Duration::MAX,
+            totals: Stats::default(),
         };
         for org in orgs {
             sim.add_org(org);
@@ -158,12 +66,17 @@ impl Sim {
 
     /// A request arrives: decides at once what will happen to it, and when.
     pub fn arrive(&mut self, now: Duration, request: &SimRequest<'_>) -> Fate {
+        self.arrive_prepared(now, request, prepare(request))
+    }
+
+    /// The same for a request that was thought through before.
+    pub(super) fn arrive_prepared(&mut self, now: Duration, request: &SimRequest<'_>, prepared: Prepared<'_>) -> Fate {
         self.advance(now);
         self.totals.n_requests += 1;
         self.totals.in_flight += 1;
         self.totals.in_flight_peak = self.totals.in_flight_peak.max(self.totals.in_flight);
         let mut ticket = Ticket::new(ids::request(&mut ids::rng(self.seed, REQUEST_DRAWS, self.totals.n_requests)));
-        if let Err(failure) = self.judge(now, request, &mut ticket) {
+        if let Err(failure) = self.judge(now, request, prepared, &mut ticket) {
             ticket.fail(&failure);
         }
         match ticket.ending {
@@ -176,20 +89,29 @@ impl Sim {
     }
 
     /// What the edge, the authentication and the router say, in this order, and then the endpoint.
-    fn judge(&mut self, now: Duration, request: &SimRequest<'_>, ticket: &mut Ticket) -> Result<(), Failure> {
-        if request.body.len() > MAX_BODY {
+    fn judge(
+        &mut self,
+        now: Duration,
+        request: &SimRequest<'_>,
+        prepared: Prepared<'_>,
+        ticket: &mut Ticket,
+    ) -> Result<(), Failure> {
+        if request.body.len() > SimRequest::max_body(request.target) {
             return Err(Failure::too_large());
         }
         let org = self.org_of(request.key()?)?;
         self.enter(org, ticket);
-        let version = request.version()?;
-        match request.endpoint()? {
-            Endpoint::Messages => {
-                request.check_content()?;
-                self.messages(now, org, version, request.body, ticket)
-            }
-            Endpoint::Models { query } => model_list::list(query).map(|body| ticket.succeed(body)),
-            Endpoint::Model { id } => model_list::one(id).map(|body| ticket.succeed(body)),
+        prepared.version?;
+        let endpoint = prepared.endpoint?;
+        if let Some(org) = self.orgs.get_mut(org) {
+            *org.stats.calls.entry(endpoint.place()).or_default() += 1;
+        }
+        if endpoint.has_body() {
+            request.check_content()?;
+        }
+        match prepared.work {
+            Work::Message { digest, valid } => self.messages(now, org, &digest, valid, request.body.len(), ticket),
+            work => self.other(now, org, endpoint, request, work, ticket),
         }
     }
 
@@ -203,28 +125,14 @@ impl Sim {
         }
     }
 
-    fn org_of(&mut self, key: &str) -> Result<usize, Failure> {
-        if let Some(org) = self.keys.0.get(key) {
-            return Ok(*org);
-        }
-        let behaviour = self.scenario.any_key.clone().filter(|_| self.keys.0.len() < MAX_KEYS);
-        let (Some(behaviour), Some(key)) = (behaviour, Secret::new(key)) else {
-            return Err(Failure::unauthorized("API key is invalid."));
-        };
-        let number = self.orgs.len() - self.scenario.orgs.len() + 1;
-        let organization = ids::organization(&mut ids::rng(self.seed, ORGANIZATION_DRAWS, number as u64));
-        let label = format!("key-{number}");
-        Ok(self.add_org(OrgSettings { label, key, organization, behaviour, colleagues: Vec::new() }))
-    }
-
-    fn add_org(&mut self, settings: OrgSettings) -> usize {
+    pub(super) fn add_org(&mut self, settings: OrgSettings) -> usize {
         let shared = self.orgs.iter().find(|org| org.organization == settings.organization).map(|org| org.pool);
         let pool = shared.unwrap_or_else(|| {
             self.pools.push(Pool::new(&settings.behaviour));
             self.pools.len() - 1
         });
         let org = self.orgs.len();
-        self.keys.0.insert(settings.key.expose().to_owned(), org);
+        self.keys.insert(&settings.key, org);
         self.orgs.push(Org::new(settings, pool));
         org
     }
@@ -252,13 +160,13 @@ impl Sim {
             *org.stats.answered.entry(ticket.status.as_u16()).or_default() += 1;
             if ticket.status != StatusCode::UNAUTHORIZED {
                 write(HeaderName::from_static("anthropic-organization-id"), &org.organization);
+                write(HeaderName::from_static("anthropic-workspace-id"), &org.workspace);
             }
             if let (Some(shown), Some(pool)) = (ticket.limits, self.pools.get_mut(org.pool)) {
-                let limits = pool.class(shown.class, now);
-                limits.write_headers(now, &self.calendar, shown.claimed_empty, &mut headers);
+                pool.write_headers(shown, now, &self.calendar, &mut headers);
             }
         }
-        SimResponse { status: ticket.status, headers, body: ticket.body }
+        SimResponse { status: ticket.status, headers, body: ticket.body, delivery: ticket.delivery }
     }
 
     /// A request ended without an answer: its connection was dropped, or its caller left. What was being generated is
@@ -280,12 +188,19 @@ impl Sim {
         if let (Some(charge), Some(pool)) = (ticket.charge, self.pools.get_mut(org.pool)) {
             org.stats.tokens_in += charge.input;
             org.stats.tokens_out += charge.output;
-            pool.class(charge.class, now).settle(charge.estimated_input, charge.input, charge.output);
+            pool.class(charge.class, now).settle(charge.estimated_input, charge.limited_input, charge.output);
         }
     }
 
-    /// Brings the colleagues up to this moment.
-    fn advance(&mut self, now: Duration) {
+    /// Refuses whoever has spent what the scenario lets an org spend.
+    pub(super) fn check_spend(&self, org: usize) -> Result<(), Failure> {
+        let spent = self.orgs.get(org).is_some_and(super::org::Org::has_spent_its_limit);
+        if spent { Err(Failure::spend_limit()) } else { Ok(()) }
+    }
+
+    /// Brings the batches and the colleagues up to this moment.
+    pub(super) fn advance(&mut self, now: Duration) {
+        self.end_batches(now);
         for org in &mut self.orgs[..self.scenario.orgs.len()] {
             if let Some(pool) = self.pools.get_mut(org.pool) {
                 org.advance_colleagues(now, pool);
@@ -302,38 +217,9 @@ impl Sim {
             bodies_seen_twice: self.bodies.seen_twice,
             bodies_accepted: self.bodies.accepted,
             bodies_accepted_twice: self.bodies.accepted_twice,
-            orgs: self.orgs.iter().map(|org| org.stats.clone()).collect(),
+            cost_micro_usd: prices::micro_usd(self.orgs.iter().map(|org| org.cost).sum()),
+            orgs: self.orgs.iter().map(super::org::Org::stats).collect(),
             ..self.totals.clone()
         }
-    }
-}
-
-impl Ticket {
-    fn new(request_id: String) -> Ticket {
-        Ticket {
-            org: None,
-            request_id,
-            ending: Ending::Answer { after: Duration::ZERO },
-            status: StatusCode::OK,
-            content_type: "application/json",
-            retry_after: None,
-            should_retry: None,
-            body: Bytes::new(),
-            limits: None,
-            charge: None,
-        }
-    }
-
-    /// Plans an answer of 200.
-    pub(super) fn succeed(&mut self, body: String) {
-        self.body = Bytes::from(body);
-    }
-
-    /// Plans an error; its time stays as it is.
-    pub(super) fn fail(&mut self, failure: &Failure) {
-        self.status = failure.status;
-        self.retry_after.clone_from(&failure.retry_after);
-        self.should_retry = failure.should_retry;
-        self.body = failure.body(&self.request_id);
     }
 }

@@ -21,12 +21,28 @@ pub(super) fn message(rng: &mut fastrand::Rng) -> String {
     id("msg_01", 22, rng)
 }
 
+/// An id of a tool call.
+pub(super) fn tool_call(rng: &mut fastrand::Rng) -> String {
+    id("toolu_01", 22, rng)
+}
+
+/// An id of a message batch.
+pub(super) fn batch(rng: &mut fastrand::Rng) -> String {
+    id("msgbatch_01", 22, rng)
+}
+
 /// An organisation id: a random UUID.
 pub(super) fn organization(rng: &mut fastrand::Rng) -> String {
     let bits = rng.u128(..);
     let (a, b, c) = ((bits >> 96) as u32, (bits >> 80) as u16, (bits >> 68) as u16 & 0x0fff);
     let (d, e) = ((bits >> 48) as u16 & 0x3fff | 0x8000, bits as u64 & 0xffff_ffff_ffff);
     format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+}
+
+/// The id of an organisation's default workspace.
+pub(super) fn workspace(organization: &str) -> String {
+    let name = organization.bytes().fold(0, |name: u64, byte| mix(name ^ u64::from(byte)));
+    id("wrkspc_01", 22, &mut rng(name, 0, 0))
 }
 
 /// A generator for one thing among many: the same for the same seed and name, and unlike those of its neighbours.

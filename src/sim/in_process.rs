@@ -5,9 +5,9 @@ use std::sync::Arc;
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::core::{Ending, SimResponse};
 use super::request::SimRequest;
 use super::shared::{Flight, SharedSim};
+use super::ticket::{Ending, SimResponse};
 use crate::api::transport::ReplyFuture;
 use crate::api::{Call, Reply, Transport, reply};
 use crate::model::{ApiError, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, WireSettings};

@@ -20,12 +20,25 @@ pub(super) struct LimitSettings {
     pub(super) itpm: u64,
     /// Output tokens, counted as generated.
     pub(super) otpm: u64,
+    /// Requests to all endpoints of batches together, of the organisation.
+    pub(super) batch_rpm: u64,
+    /// Rows of batches that wait to be processed, of the organisation.
+    pub(super) batch_queue: u64,
+    /// Counts of tokens, of the organisation.
+    pub(super) count_tokens_rpm: u64,
 }
 
 /// The published limits of the highest tier.
 impl Default for LimitSettings {
     fn default() -> LimitSettings {
-        LimitSettings { rpm: 10_000, itpm: 10_000_000, otpm: 2_000_000 }
+        LimitSettings {
+            rpm: 10_000,
+            itpm: 10_000_000,
+            otpm: 2_000_000,
+            batch_rpm: 4_000,
+            batch_queue: 500_000,
+            count_tokens_rpm: 8_000,
+        }
     }
 }
 
@@ -51,6 +64,12 @@ impl Calendar {
     /// The date of a moment of the simulation.
     pub(super) fn wall(&self, at: Duration) -> Wall {
         Wall(self.epoch.0.saturating_add(i64::try_from(self.real(at).as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// That date as RFC 3339 with microseconds, as batches are dated.
+    pub(super) fn micros(&self, at: Duration) -> String {
+        let date = jiff::Timestamp::from_millisecond(self.wall(at).0).unwrap_or(jiff::Timestamp::MAX);
+        date.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
     }
 
     /// That date as RFC 3339 in whole seconds, rounded up: the bucket is full by then.
@@ -147,13 +166,7 @@ impl ClassLimits {
         };
         let [requests, input, output] = [Limiter::Requests, Limiter::InputTokens, Limiter::OutputTokens].map(shown);
         let mut write = |names: &[HeaderName; 3], limit: u64, remaining: u64, full_in: Duration| {
-            let [limit_name, remaining_name, reset_name] = names;
-            headers.insert(limit_name, HeaderValue::from(limit));
-            headers.insert(remaining_name, HeaderValue::from(remaining));
-            let reset = calendar.rfc3339(now.saturating_add(full_in));
-            if let Ok(reset) = HeaderValue::from_maybe_shared(bytes::Bytes::from(reset)) {
-                headers.insert(reset_name, reset);
-            }
+            write_triple(names, limit, remaining, calendar.rfc3339(now.saturating_add(full_in)), headers);
         };
         write(&names::REQUESTS, requests.limit(), requests.remaining(), requests.until_full());
         write(&names::INPUT, input.limit(), thousands(&input), input.until_full());
@@ -165,6 +178,39 @@ impl ClassLimits {
             input.until_full().max(output.until_full()),
         );
     }
+}
+
+fn write_triple(names: &[HeaderName; 3], limit: u64, remaining: u64, reset: String, headers: &mut HeaderMap) {
+    let [limit_name, remaining_name, reset_name] = names;
+    headers.insert(limit_name, HeaderValue::from(limit));
+    headers.insert(remaining_name, HeaderValue::from(remaining));
+    if let Ok(reset) = HeaderValue::from_maybe_shared(bytes::Bytes::from(reset)) {
+        headers.insert(reset_name, reset);
+    }
+}
+
+/// Writes the three headers of an endpoint that limits nothing but requests.
+pub(super) fn write_requests(
+    mut bucket: Bucket,
+    now: Duration,
+    calendar: &Calendar,
+    claimed_empty: bool,
+    headers: &mut HeaderMap,
+) {
+    if claimed_empty {
+        bucket.take(bucket.remaining());
+    }
+    let reset = calendar.rfc3339(now.saturating_add(bucket.until_full()));
+    write_triple(&names::REQUESTS, bucket.limit(), bucket.remaining(), reset, headers);
+}
+
+/// The words of a refusal by an endpoint that limits nothing but requests.
+pub(super) fn requests_message(limit: u64) -> String {
+    let limit = if limit == 0 { "its".to_owned() } else { format!("{} requests per minute", grouped(limit)) };
+    format!(
+        "This request would exceed your organization's rate limit of {limit}. For details, refer to: \
+         https://docs.claude.com/en/api/rate-limits. Please try again later."
+    )
 }
 
 /// What is left, rounded to the nearest 1,000 as the API shows tokens, and never more than the limit.
@@ -227,7 +273,10 @@ mod tests {
     const CALENDAR: Calendar = Calendar { epoch: Wall(1_738_154_577_000), scale: 1.0 };
 
     fn limits() -> ClassLimits {
-        ClassLimits::new(LimitSettings { rpm: 60, itpm: 60_000, otpm: 6_000 }, Duration::ZERO)
+        ClassLimits::new(
+            LimitSettings { rpm: 60, itpm: 60_000, otpm: 6_000, ..LimitSettings::default() },
+            Duration::ZERO,
+        )
     }
 
     fn headers(limits: &ClassLimits, claimed: Option<Limiter>) -> HeaderMap {
@@ -267,7 +316,10 @@ mod tests {
 
     #[test]
     fn rounding_never_shows_more_than_the_limit() {
-        let full = ClassLimits::new(LimitSettings { rpm: 1, itpm: 1_700, otpm: 1_700 }, Duration::ZERO);
+        let full = ClassLimits::new(
+            LimitSettings { rpm: 1, itpm: 1_700, otpm: 1_700, ..LimitSettings::default() },
+            Duration::ZERO,
+        );
         assert_eq!(headers(&full, None)["anthropic-ratelimit-input-tokens-remaining"], "1700");
     }
 

@@ -5,16 +5,19 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::StatusCode;
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, BilledUsage, Tier};
 use super::bodies;
-use super::core::{Charge, Ending, ShownLimits, Sim, Ticket};
+use super::core::Sim;
 use super::failure::Failure;
 use super::fault::{self, RetryAfterSetting, Strike};
 use super::ids;
-use super::latency::Latency;
 use super::limits::{Calendar, refusal_message};
 use super::models::Model;
-use super::validate::{self, ApiVersion};
+use super::other::server_failure;
+use super::prepare::Ready;
+use super::prices;
+use super::request::Place;
+use super::ticket::{Charge, Delivery, Ending, ShownLimits, Ticket};
 
 /// What an error takes, as a share of the median latency: nothing is generated for it.
 const ERROR_SHARE: f64 = 0.05;
@@ -23,15 +26,18 @@ const ERROR_SHARE: f64 = 0.05;
 /// the answer corrects it.
 const ESTIMATE_BYTES: usize = 3;
 
+/// How much of the latency of a streamed answer passes before its first event.
+const FIRST_EVENT: f64 = 0.2;
+
 /// A request on its way through this file.
 struct Passage {
     identity: u64,
     rng: fastrand::Rng,
-    latency: Latency,
     /// When its answer would be ready.
     ready: Duration,
     model: &'static Model,
     organization: String,
+    org: usize,
     pool: usize,
 }
 
@@ -51,41 +57,49 @@ impl Sim {
         &mut self,
         now: Duration,
         org_ix: usize,
-        version: ApiVersion,
-        body: &[u8],
+        digest: &[u8; 16],
+        valid: Result<Ready, Failure>,
+        body_len: usize,
         ticket: &mut Ticket,
     ) -> Result<(), Failure> {
-        let digest = answer::digest(body);
-        let identity = bodies::identity(&digest);
+        let identity = bodies::identity(digest);
         let draw = self.bodies.arrive(identity);
         let mut rng = ids::rng(self.seed, identity, u64::from(draw));
         let Some(org) = self.orgs.get_mut(org_ix) else { return Ok(()) };
-        org.calls += 1;
+        org.calls.note(Place::Messages);
         let latency = org.behaviour.latency;
         ticket.ending = Ending::Answer { after: latency.share(ERROR_SHARE) };
-        let (slowness, strike) = fault::draw(&org.behaviour.faults, now, org.calls, &mut rng);
+        let (slowness, strike) = fault::draw(&org.behaviour.faults, Place::Messages, now, &org.calls, &mut rng);
         // Drawn for every request, so that a fault does not shift the ids and latencies of the others.
         let ready = latency.draw(&mut rng).mul_f64(slowness);
         let strike = strike.cloned();
         if let Some(failure) = strike.as_ref().and_then(account_failure) {
             return Err(failure);
         }
-        let (request, model) = validate::messages(body, version)?;
+        let request = valid?;
         let (organization, pool) = (org.organization.clone(), org.pool);
-        let mut passage = Passage { identity, rng, latency, ready, model, organization, pool };
-        ticket.limits = Some(ShownLimits { class: model.class, claimed_empty: None });
+        let model = request.model;
+        self.check_spend(org_ix)?;
+        let mut passage = Passage { identity, rng, ready, model, organization, org: org_ix, pool };
+        ticket.limits = Some(ShownLimits::Class { class: model.class, claimed_empty: None });
         if let Some(strike) = &strike {
             let limit = self.limit_of(&passage, now, strike);
             if before_the_limits(strike, &mut passage, &self.calendar, limit, now, ticket)? == Course::Decided {
                 return Ok(());
             }
         }
-        let estimate = body.len().div_ceil(ESTIMATE_BYTES) as u64;
+        let estimate = body_len.div_ceil(ESTIMATE_BYTES) as u64;
         self.admit(now, &passage, estimate)?;
-        let answer = answer::answer(&request, &digest);
+        let input = request.answer.input_tokens;
         ticket.charge =
-            Some(Charge { class: model.class, estimated_input: estimate, input: answer.input_tokens, output: 0 });
-        self.process(strike.as_ref(), &mut passage, &answer, org_ix, ticket)
+            Some(Charge { class: model.class, estimated_input: estimate, limited_input: input, input, output: 0 });
+        if let Some(failure) = strike.as_ref().and_then(|strike| server_failure(strike, false)) {
+            if !matches!(strike, Some(Strike::Overloaded { .. })) {
+                ticket.ending = Ending::Answer { after: ready };
+            }
+            return Err(failure);
+        }
+        self.process(now, strike.as_ref(), &mut passage, &request, ticket)
     }
 
     /// How much the limiter that a storm claims to have used up gives a minute.
@@ -111,65 +125,102 @@ impl Sim {
     /// A request that was let in: the faults of processing, and the answer.
     fn process(
         &mut self,
+        now: Duration,
         strike: Option<&Strike>,
         passage: &mut Passage,
-        answer: &Answer,
-        org: usize,
+        request: &Ready,
         ticket: &mut Ticket,
     ) -> Result<(), Failure> {
         let ready = passage.ready;
-        let message = |passage: &mut Passage, refused| answer.message(&ids::message(&mut passage.rng), refused);
+        if strike == Some(&Strike::ResetDuring) {
+            ticket.ending = Ending::Reset { after: ready / 2, billed: false };
+            return Ok(());
+        }
+        if strike == Some(&Strike::ErrorInStream) && !request.streamed {
+            ticket.ending = Ending::Answer { after: ready };
+            return Err(Failure::overloaded(overloaded_status()));
+        }
+        let changed = match strike {
+            Some(Strike::Refusal) => Some(request.answer.refused()),
+            Some(Strike::EmptyAnswer) => Some(request.answer.emptied()),
+            _ => None,
+        };
+        let answer = changed.as_ref().unwrap_or(&request.answer);
+        let usage = self.usage(now, passage, request, answer);
+        let id = ids::message(&mut passage.rng);
         ticket.ending = Ending::Answer { after: ready };
-        let mut output = answer.output_tokens;
+        if request.streamed {
+            stream(answer, &usage, &id, strike, ready, ticket);
+        } else {
+            ticket.succeed(answer::message(answer, &usage, &id));
+        }
         match strike {
-            Some(Strike::Overloaded { status }) => {
-                ticket.ending = Ending::Answer { after: passage.latency.share(ERROR_SHARE) };
-                return Err(Failure::overloaded(*status));
-            }
-            Some(Strike::ServerError { status }) => return Err(Failure::server_error(*status)),
-            Some(Strike::GatewayTimeout) => return Err(Failure::timed_out()),
-            Some(Strike::ResetDuring) => {
-                ticket.ending = Ending::Reset { after: ready / 2, billed: false };
-                return Ok(());
-            }
             Some(Strike::ResetAfter) => ticket.ending = Ending::Reset { after: ready, billed: true },
             Some(Strike::MalformedBody) => {
-                let mut body = message(passage, false);
-                body.truncate(body.len() / 2);
-                ticket.succeed(body);
+                let half = ticket.body.len() / 2;
+                ticket.body.truncate(half);
+                ticket.delivery = Delivery::AtOnce;
             }
-            Some(Strike::EmptyBody) => {}
+            Some(Strike::EmptyBody) => {
+                ticket.body.clear();
+                ticket.delivery = Delivery::AtOnce;
+            }
             Some(Strike::CutBody) => {
-                let body = message(passage, false);
-                ticket.ending = Ending::CutBody { after: ready, at_bytes: body.len() / 2 };
-                ticket.succeed(body);
+                ticket.ending = Ending::CutBody { after: ready, at_bytes: ticket.body.len() / 2 };
+                ticket.delivery = Delivery::AtOnce;
             }
-            Some(Strike::Refusal) => {
-                output = 1;
-                ticket.succeed(
-                    Answer { output_tokens: 1, ..answer.clone() }.message(&ids::message(&mut passage.rng), true),
-                );
-            }
-            Some(Strike::EmptyAnswer) => {
-                output = 1;
-                let empty = Answer { output_tokens: 1, text: String::new(), ..answer.clone() };
-                ticket.succeed(empty.message(&ids::message(&mut passage.rng), false));
-            }
-            _ => ticket.succeed(message(passage, false)),
+            _ => {}
         }
         if let Some(charge) = &mut ticket.charge {
-            charge.output = output;
+            charge.limited_input = usage.tokens.prompt_tokens() - usage.tokens.cache_read;
+            charge.output = usage.tokens.output_tokens;
         }
         self.bodies.accept(passage.identity);
-        if let Some(org) = self.orgs.get_mut(org) {
-            org.stats.n_accepted += 1;
+        if let Some(org) = self.orgs.get_mut(passage.org) {
+            org.bill(prices::cost(passage.model, &usage.tokens, false), &usage.tokens);
         }
-        Ok(())
+        strike.and_then(|strike| server_failure(strike, true)).map_or(Ok(()), Err)
+    }
+
+    /// What the answer is billed as, with what its prompt finds in the cache and leaves there.
+    fn usage(&mut self, now: Duration, passage: &Passage, request: &Ready, answer: &Answer) -> BilledUsage {
+        match (&request.prefixes, self.pools.get_mut(passage.pool)) {
+            (Some(prefixes), Some(pool)) => {
+                let readable = now.saturating_add(passage.ready.mul_f64(FIRST_EVENT));
+                pool.prompt_cache.usage(now, readable, prefixes, passage.model, answer)
+            }
+            _ => BilledUsage::plain(answer, Tier::Standard),
+        }
     }
 }
 
+/// Plans an answer event by event.
+fn stream(
+    answer: &Answer,
+    usage: &BilledUsage,
+    id: &str,
+    strike: Option<&Strike>,
+    ready: Duration,
+    ticket: &mut Ticket,
+) {
+    let mut events = answer::events(answer, usage, id);
+    if strike == Some(&Strike::ErrorInStream) {
+        events.fail_in_the_middle(&ticket.request_id);
+    }
+    let first = ready.mul_f64(FIRST_EVENT);
+    ticket.ending = Ending::Answer { after: first };
+    ticket.content_type = "text/event-stream; charset=utf-8";
+    ticket.delivery = Delivery::Paced { ends: events.ends, over: ready.saturating_sub(first) };
+    ticket.succeed(events.text);
+}
+
+/// 529.
+fn overloaded_status() -> StatusCode {
+    StatusCode::from_u16(529).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+}
+
 /// Faults of the account, which are found out before the body is read.
-fn account_failure(strike: &Strike) -> Option<Failure> {
+pub(super) fn account_failure(strike: &Strike) -> Option<Failure> {
     match strike {
         Strike::Unauthorized => Some(Failure::unauthorized("API key is invalid.")),
         Strike::Forbidden => Some(Failure::new(
@@ -200,12 +251,12 @@ fn before_the_limits(
     match strike {
         Strike::RateLimited { retry_after, limiter, headers } => {
             ticket.limits =
-                headers.then_some(ShownLimits { class: passage.model.class, claimed_empty: Some(*limiter) });
+                headers.then_some(ShownLimits::Class { class: passage.model.class, claimed_empty: Some(*limiter) });
             let message = refusal_message(*limiter, limit, &passage.organization, passage.model.id);
-            Err(Failure::rate_limited(message, retry_after_text(retry_after, passage, calendar, now)))
+            Err(Failure::rate_limited(message, retry_after_text(retry_after, &mut passage.rng, calendar, now)))
         }
         Strike::RampLimited { retry_after } => {
-            Err(Failure::ramp_limited(retry_after_text(retry_after, passage, calendar, now)))
+            Err(Failure::ramp_limited(retry_after_text(retry_after, &mut passage.rng, calendar, now)))
         }
         Strike::Invalid => Err(Failure::invalid("messages: the simulated API was asked to refuse this request")),
         Strike::Html { status } => {
@@ -227,7 +278,8 @@ fn before_the_limits(
     }
 }
 
-fn html(status: StatusCode) -> Bytes {
+/// A page of the edge.
+pub(super) fn html(status: StatusCode) -> Bytes {
     let reason = status.canonical_reason().unwrap_or("Error");
     let code = status.as_u16();
     Bytes::from(format!(
@@ -236,16 +288,17 @@ fn html(status: StatusCode) -> Bytes {
     ))
 }
 
-fn retry_after_text(
+/// The header of a fault.
+pub(super) fn retry_after_text(
     setting: &RetryAfterSetting,
-    passage: &mut Passage,
+    rng: &mut fastrand::Rng,
     calendar: &Calendar,
     now: Duration,
 ) -> Option<String> {
     match setting {
         RetryAfterSetting::Absent => None,
         RetryAfterSetting::Seconds(least, most) => {
-            Some(calendar.retry_after(Duration::from_secs(passage.rng.u64(*least..=*most))))
+            Some(calendar.retry_after(Duration::from_secs(rng.u64(*least..=*most))))
         }
         RetryAfterSetting::Date(seconds) => {
             let millis = calendar.wall(now.saturating_add(Duration::from_secs(*seconds))).0;

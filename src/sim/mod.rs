@@ -12,6 +12,7 @@
 //! What happens in a simulation is written in a [`Scenario`], a TOML file of `assets/scenarios` or the user's own.
 
 mod answer;
+mod batch;
 mod bodies;
 mod bucket;
 mod colleague;
@@ -21,29 +22,38 @@ mod failure;
 mod fault;
 mod ids;
 mod in_process;
+mod keys;
 mod latency;
 mod limits;
 mod messages;
 mod model_list;
 mod models;
 mod org;
+mod other;
+mod page;
+mod prepare;
+mod prices;
+mod prompt_cache;
 mod ramp;
 mod request;
 mod scenario;
 mod server;
 mod shared;
 mod stats;
+mod ticket;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
-pub use self::core::{Ending, Fate, Sim, SimResponse, Ticket};
-pub use answer::{Answer, answer_for};
+pub use self::core::Sim;
+pub use answer::{Answer, Thinking, ToolCall, answer_for};
+pub use batch::{BatchView, Counts, ResultRows};
 pub use control::serve_control;
 pub use in_process::InProcess;
-pub use request::{MAX_BODY, SimRequest};
+pub use request::{MAX_BATCH_BODY, MAX_BODY, Place, SimRequest};
 pub use scenario::{DemoHints, OrgSettings, Scenario, ScenarioError};
 pub use server::{exposure_warning, serve};
 pub use shared::{Flight, SharedSim};
-pub use stats::{ColleagueStats, OrgStats, Stats};
+pub use stats::{BatchStats, ColleagueStats, OrgStats, Stats};
+pub use ticket::{Delivery, Ending, Fate, SimResponse, Ticket};

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::models::{self, Generation, Model};
+use super::page;
 
 /// A page of models.
 #[derive(Debug, Serialize)]
@@ -97,22 +98,7 @@ const fn support(supported: bool) -> Support {
 /// # Errors
 /// A limit out of range, a cursor that is no model.
 pub(super) fn list(query: &str) -> Result<String, Failure> {
-    let (mut limit, mut after, mut before) = (20, None, None);
-    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        match name {
-            "limit" => {
-                limit = value
-                    .parse()
-                    .ok()
-                    .filter(|limit| (1..=1_000).contains(limit))
-                    .ok_or_else(|| Failure::invalid("limit: Input should be between 1 and 1000"))?;
-            }
-            "after_id" => after = Some(value),
-            "before_id" => before = Some(value),
-            _ => {}
-        }
-    }
-    json(&page(models::all(), limit, after, before)?)
+    json(&page(models::all(), query)?)
 }
 
 /// The body of the answer about one model.
@@ -127,22 +113,9 @@ fn json(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|_| Failure::server_error(StatusCode::INTERNAL_SERVER_ERROR))
 }
 
-/// `limit` models after the one named `after`, or before the one named `before`.
-fn page(models: &[Model], limit: usize, after: Option<&str>, before: Option<&str>) -> Result<Page, Failure> {
-    let place = |id: &str| {
-        let place = models.iter().position(|model| model.id == id);
-        place.ok_or_else(|| Failure::invalid(format!("after_id or before_id: \"{id}\" is not the id of a model")))
-    };
-    let (shown, has_more) = if let Some(before) = before {
-        let end = place(before)?;
-        let start = end.saturating_sub(limit);
-        (models.get(start..end), start > 0)
-    } else {
-        let start = after.map_or(Ok(0), |after| place(after).map(|at| at + 1))?;
-        let end = start.saturating_add(limit).min(models.len());
-        (models.get(start..end), end < models.len())
-    };
-    let shown = shown.unwrap_or_default();
+fn page(models: &[Model], query: &str) -> Result<Page, Failure> {
+    let slice = page::Page::of(query)?.slice(models.len(), |id| models.iter().position(|model| model.id == id))?;
+    let (shown, has_more) = (models.get(slice.range).unwrap_or_default(), slice.has_more);
     Ok(Page {
         data: shown.iter().map(view).collect(),
         has_more,
@@ -199,11 +172,11 @@ mod tests {
     #[test]
     fn following_the_last_id_visits_every_model_once() {
         let mut seen = Vec::new();
-        let mut after = None;
+        let mut after = String::new();
         loop {
-            let page = page(models::all(), 4, after, None).unwrap();
+            let page = page(models::all(), &format!("limit=4{after}")).unwrap();
             seen.extend(page.data.iter().map(|model| model.id));
-            after = page.last_id;
+            after = format!("&after_id={}", page.last_id.unwrap());
             if !page.has_more {
                 break;
             }
@@ -214,7 +187,7 @@ mod tests {
     #[test]
     fn the_page_before_a_model_ends_right_before_it() {
         let all = models::all();
-        let page = page(all, 2, None, Some(all[3].id)).unwrap();
+        let page = page(all, &format!("limit=2&before_id={}", all[3].id)).unwrap();
         assert_eq!((page.first_id, page.last_id), (Some(all[1].id), Some(all[2].id)));
         assert!(page.has_more);
     }

@@ -39,7 +39,7 @@ pub(super) enum Generation {
 }
 
 /// A model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) id: &'static str,
     pub(super) alias: Option<&'static str>,
@@ -134,6 +134,38 @@ impl Model {
             (Class::Opus55 | Class::Fable, _) => [true, false, false, false],
             (_, Generation::V47) => [true, false, true, false],
         }
+    }
+
+    /// Whether it thinks when a request says nothing about it: the 5 series does, adaptively.
+    pub(super) fn thinks_by_default(&self) -> bool {
+        !matches!(self.class, Class::Opus4 | Class::Sonnet4 | Class::Haiku45)
+    }
+
+    /// Whether `tool_choice` may force a tool. The newest models of each line refuse that.
+    pub(super) fn takes_forced_tools(&self) -> bool {
+        let newest = self.class == Class::Fable && !matches!(self.id, "claude-fable-5" | "claude-mythos-5");
+        !newest && !matches!(self.class, Class::Opus55 | Class::Sonnet55)
+    }
+
+    /// The shortest prefix that can be cached, in tokens.
+    pub(super) fn min_cacheable(&self) -> u32 {
+        match self.id {
+            "claude-haiku-4-5-20251001" | "claude-opus-4-5-20251101" | "claude-opus-4-6" => 4_096,
+            "claude-opus-4-7" => 2_048,
+            "claude-opus-4-8" | "claude-sonnet-5" | "claude-sonnet-4-6" | "claude-sonnet-4-5-20250929" => 1_024,
+            _ => 512,
+        }
+    }
+
+    /// Largest `max_tokens` in a batch that asked for long output by its beta header.
+    pub(super) fn max_batch_output(&self) -> u64 {
+        let longer = self.generation != Generation::V45 && self.class != Class::Fable;
+        if longer { 300_000 } else { self.max_output }
+    }
+
+    /// `usage.inference_geo` of its answers.
+    pub(super) fn geo(&self) -> &'static str {
+        if self.generation == Generation::V45 { "not_available" } else { "global" }
     }
 
     /// The word by which the API names its line.

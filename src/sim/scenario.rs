@@ -6,16 +6,17 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::batch::{BatchFault, BatchFaultFile, BatchSettings};
 use super::colleague::{Colleague, ColleagueFile};
 use super::fault::{Fault, FaultFile};
 use super::ids;
 use super::latency::Latency;
 use super::limits::LimitSettings;
 use super::ramp::RampSettings;
-use crate::model::Secret;
+use crate::model::{Money, Secret};
 
 /// The scenarios that are built in, by name.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("demo", include_str!("../../assets/scenarios/demo.toml")),
     ("calm", include_str!("../../assets/scenarios/calm.toml")),
     ("storm", include_str!("../../assets/scenarios/storm.toml")),
@@ -24,6 +25,8 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("slow-org", include_str!("../../assets/scenarios/slow-org.toml")),
     ("brownout", include_str!("../../assets/scenarios/brownout.toml")),
     ("spend-cap", include_str!("../../assets/scenarios/spend-cap.toml")),
+    ("wedge", include_str!("../../assets/scenarios/wedge.toml")),
+    ("friday-night", include_str!("../../assets/scenarios/friday-night.toml")),
 ];
 
 /// A scenario, checked.
@@ -59,6 +62,10 @@ pub(super) struct Behaviour {
     pub(super) latency: Latency,
     pub(super) ramp: Option<RampSettings>,
     pub(super) faults: Vec<Fault>,
+    pub(super) batches: BatchSettings,
+    pub(super) batch_faults: Vec<BatchFault>,
+    /// What it may be billed before it is refused.
+    pub(super) spend_limit: Option<Money>,
 }
 
 /// What a demo of a scenario should use where the operator gave nothing.
@@ -101,7 +108,12 @@ struct ScenarioFile {
     latency: Latency,
     ramp: Option<RampSettings>,
     #[serde(default)]
+    batches: BatchSettings,
+    spend_limit_usd: Option<f64>,
+    #[serde(default)]
     faults: Vec<Spanned<FaultFile>>,
+    #[serde(default)]
+    batch_faults: Vec<Spanned<BatchFaultFile>>,
     #[serde(default)]
     orgs: Vec<Spanned<OrgFile>>,
     #[serde(default)]
@@ -117,8 +129,12 @@ struct OrgFile {
     limits: Option<LimitSettings>,
     latency: Option<Latency>,
     ramp: Option<RampSettings>,
+    batches: Option<BatchSettings>,
+    spend_limit_usd: Option<f64>,
     #[serde(default)]
     faults: Vec<Spanned<FaultFile>>,
+    #[serde(default)]
+    batch_faults: Vec<Spanned<BatchFaultFile>>,
     #[serde(default)]
     colleagues: Vec<Spanned<ColleagueFile>>,
 }
@@ -173,12 +189,25 @@ impl Scenario {
         })
     }
 
-    /// Any key is accepted and every answer comes at once: what load tests measure against.
+    /// Whether keys that it does not name are taken too.
+    pub fn takes_any_key(&self) -> bool {
+        self.any_key.is_some()
+    }
+
+    /// Any key is accepted and every answer comes at once, every batch ends at once: what load tests measure against.
     pub fn instant() -> Scenario {
         Scenario {
             summary: "every answer comes at once".to_owned(),
             any_key: Some(Behaviour {
-                limits: LimitSettings { rpm: 100_000_000, itpm: 100_000_000_000, otpm: 100_000_000_000 },
+                limits: LimitSettings {
+                    rpm: 100_000_000,
+                    itpm: 100_000_000_000,
+                    otpm: 100_000_000_000,
+                    batch_rpm: 100_000_000,
+                    batch_queue: 100_000_000,
+                    count_tokens_rpm: 100_000_000,
+                },
+                batches: BatchSettings { p50_s: 0.0, p95_s: 0.0, cancel_s: 0.0, ..BatchSettings::default() },
                 ..Behaviour::default()
             }),
             ..Scenario::default()
@@ -192,7 +221,10 @@ impl ScenarioFile {
             limits: self.limits,
             latency: self.latency,
             ramp: self.ramp,
-            faults: resolve_faults(&self.faults)?,
+            faults: resolve_all(&self.faults, FaultFile::resolve)?,
+            batches: self.batches,
+            batch_faults: resolve_all(&self.batch_faults, BatchFaultFile::resolve)?,
+            spend_limit: self.spend_limit_usd.map(spend_limit).transpose().map_err(|problem| (None, problem))?,
         };
         check(&common, None)?;
         let orgs: Vec<OrgSettings> = self.orgs.iter().map(|org| resolve_org(org, &common)).collect::<Result<_, _>>()?;
@@ -208,11 +240,23 @@ impl ScenarioFile {
     }
 }
 
-fn resolve_faults(faults: &[Spanned<FaultFile>]) -> Result<Vec<Fault>, Problem> {
-    faults
+/// Faults as written, resolved; a problem is placed where the fault begins.
+fn resolve_all<F: Clone, T>(
+    written: &[Spanned<F>],
+    resolve: impl Fn(F) -> Result<T, String>,
+) -> Result<Vec<T>, Problem> {
+    written
         .iter()
-        .map(|fault| fault.get_ref().clone().resolve().map_err(|problem| (Some(fault.span().start), problem)))
+        .map(|one| resolve(one.get_ref().clone()).map_err(|problem| (Some(one.span().start), problem)))
         .collect()
+}
+
+fn spend_limit(usd: f64) -> Result<Money, String> {
+    if (0.0..=1e6).contains(&usd) {
+        Ok(Money::from_usd(usd))
+    } else {
+        Err(format!("spend-limit-usd = {usd}: write dollars between 0 and 1000000"))
+    }
 }
 
 fn resolve_org(written: &Spanned<OrgFile>, common: &Behaviour) -> Result<OrgSettings, Problem> {
@@ -224,20 +268,22 @@ fn resolve_org(written: &Spanned<OrgFile>, common: &Behaviour) -> Result<OrgSett
         return Err((at, format!("label = \"{}\": write 1 to 32 of a-z, 0-9 and -", org.label)));
     }
     // An org's own faults come first: the first of several that strike wins.
-    let mut faults = resolve_faults(&org.faults)?;
+    let mut faults = resolve_all(&org.faults, FaultFile::resolve)?;
     faults.extend_from_slice(&common.faults);
+    let mut batch_faults = resolve_all(&org.batch_faults, BatchFaultFile::resolve)?;
+    batch_faults.extend_from_slice(&common.batch_faults);
+    let own_limit = org.spend_limit_usd.map(spend_limit).transpose().map_err(|problem| (at, problem))?;
     let behaviour = Behaviour {
         limits: org.limits.unwrap_or(common.limits),
         latency: org.latency.unwrap_or(common.latency),
         ramp: org.ramp.or(common.ramp),
         faults,
+        batches: org.batches.unwrap_or(common.batches),
+        batch_faults,
+        spend_limit: own_limit.or(common.spend_limit),
     };
     check(&behaviour, at)?;
-    let colleagues = org
-        .colleagues
-        .iter()
-        .map(|one| one.get_ref().clone().resolve().map_err(|problem| (Some(one.span().start), problem)))
-        .collect::<Result<_, _>>()?;
+    let colleagues = resolve_all(&org.colleagues, ColleagueFile::resolve)?;
     let organization = match &org.organization {
         Some(id) if http::HeaderValue::from_str(id).is_ok() && !id.is_empty() => id.clone(),
         Some(_) => return Err((at, "organization: write a UUID".to_owned())),
@@ -253,11 +299,16 @@ fn resolve_org(written: &Spanned<OrgFile>, common: &Behaviour) -> Result<OrgSett
 const MAX_LIMIT: u64 = 1_000_000_000_000;
 
 fn check(behaviour: &Behaviour, at: Option<usize>) -> Result<(), Problem> {
-    let LimitSettings { rpm, itpm, otpm } = behaviour.limits;
-    if [rpm, itpm, otpm].iter().any(|limit| !(1..=MAX_LIMIT).contains(limit)) {
-        return Err((at, format!("limits: rpm, itpm and otpm are between 1 and {MAX_LIMIT}")));
+    let LimitSettings { rpm, itpm, otpm, batch_rpm, batch_queue, count_tokens_rpm } = behaviour.limits;
+    let all = [rpm, itpm, otpm, batch_rpm, batch_queue, count_tokens_rpm];
+    if all.iter().any(|limit| !(1..=MAX_LIMIT).contains(limit)) {
+        return Err((at, format!("limits: each of them is between 1 and {MAX_LIMIT}")));
     }
-    let problem = behaviour.latency.problem().or_else(|| behaviour.ramp.and_then(|ramp| ramp.problem()));
+    let problem = behaviour
+        .latency
+        .problem()
+        .or_else(|| behaviour.ramp.and_then(|ramp| ramp.problem()))
+        .or_else(|| behaviour.batches.problem());
     problem.map_or(Ok(()), |problem| Err((at, problem)))
 }
 
@@ -316,6 +367,9 @@ mod tests {
             (format!("summary = \"x\"\n{}", org.replace("\"a\"", "\"A b\"")), "line 2: ", "a-z, 0-9 and -"),
             (format!("summary = \"x\"\n{}", org.replace("k1", " ")), "line 4: ", "not empty"),
             (format!("summary = \"x\"\n{org}limits = {{ rpm = 0 }}"), "line 2: ", "between 1 and"),
+            (format!("summary = \"x\"\n{org}batches = {{ p50-s = 9, p95-s = 1 }}"), "line 2: ", "p50-s <= p95-s"),
+            (format!("summary = \"x\"\n{org}spend-limit-usd = -1.0"), "line 2: ", "between 0 and 1000000"),
+            (format!("summary = \"x\"\n{org}[[orgs.batch-faults]]\nkind = \"line-cut\"\n"), "line 5: ", "needs rows"),
             (format!("summary = \"x\"\n{org}latency = {{ p50-ms = 9, p95-ms = 1 }}"), "line 2: ", "p50-ms <= p95-ms"),
             (format!("summary = \"x\"\n{org}[[orgs.faults]]\nkind = \"slow\"\n"), "line 5: ", "needs factor"),
             (

@@ -5,10 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::core::{Ending, Fate, Sim, SimResponse, Ticket};
+use super::batch::BatchView;
+use super::core::Sim;
+use super::prepare::prepare;
 use super::request::SimRequest;
 use super::scenario::Scenario;
 use super::stats::Stats;
+use super::ticket::{Ending, Fate, SimResponse, Ticket};
 use crate::model::Wall;
 
 /// A simulation that several tasks use. Its clock is tokio's, so it obeys paused time in tests.
@@ -44,9 +47,13 @@ impl SharedSim {
     /// Waits for a span of the simulation's clock. A span of nothing does not even yield.
     pub(super) async fn sleep(&self, span: Duration) {
         if span > Duration::ZERO {
-            tokio::time::sleep(Duration::try_from_secs_f64(span.as_secs_f64() / self.scale).unwrap_or(Duration::MAX))
-                .await;
+            tokio::time::sleep(self.real(span)).await;
         }
+    }
+
+    /// What a span of the simulation's clock is in real time.
+    pub(super) fn real(&self, span: Duration) -> Duration {
+        Duration::try_from_secs_f64(span.as_secs_f64() / self.scale).unwrap_or(Duration::MAX)
     }
 
     /// The counters now.
@@ -54,9 +61,16 @@ impl SharedSim {
         self.lock().stats(self.now())
     }
 
+    /// The batches now, as they truly are.
+    pub fn batches(&self) -> Vec<BatchView> {
+        self.lock().batches(self.now())
+    }
+
     /// Brings a request in.
     pub fn arrive(self: &Arc<SharedSim>, request: &SimRequest<'_>) -> Flight {
-        let Fate { ending, ticket } = self.lock().arrive(self.now(), request);
+        // Nearly all of the work needs no lock.
+        let prepared = prepare(request);
+        let Fate { ending, ticket } = self.lock().arrive_prepared(self.now(), request, prepared);
         Flight { sim: Arc::clone(self), ending, ticket: Some(ticket) }
     }
 

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::batch::Counts;
+use super::request::Place;
+
 /// All counters at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stats {
@@ -33,6 +36,8 @@ pub struct Stats {
     pub bodies_accepted: u64,
     /// Bodies that were accepted more than once: each one is money spent twice.
     pub bodies_accepted_twice: u64,
+    /// What all orgs were billed, millionths of a dollar.
+    pub cost_micro_usd: u64,
     /// By org, in the order of the scenario, then of first appearance.
     pub orgs: Vec<OrgStats>,
 }
@@ -51,18 +56,28 @@ pub struct OrgStats {
     pub label: String,
     /// Requests that carried its key.
     pub n_requests: u64,
-    /// Its requests answered, by HTTP status.
+    /// Its requests by kind, whatever became of them.
+    pub calls: BTreeMap<Place, u64>,
+    /// Its requests answered, by HTTP status: `answered["429"]` is how often it was refused.
     pub answered: BTreeMap<u16, u64>,
     /// Requests without an answer yet.
     pub in_flight: u32,
     /// Highest number of requests in flight at once: what a cap must bound.
     pub in_flight_peak: u32,
-    /// Requests accepted: processed and billed.
+    /// Requests and rows of batches accepted: processed and billed.
     pub n_accepted: u64,
-    /// Input tokens of accepted requests.
+    /// Input tokens of what was accepted, cached ones included.
     pub tokens_in: u64,
-    /// Output tokens generated.
+    /// Output tokens of what was accepted.
     pub tokens_out: u64,
+    /// Input tokens that were written to the prompt cache.
+    pub tokens_cache_written: u64,
+    /// Input tokens that were read from the prompt cache.
+    pub tokens_cache_read: u64,
+    /// What it was billed, millionths of a dollar, at the prices of the built-in catalog.
+    pub cost_micro_usd: u64,
+    /// Its batches.
+    pub batches: BatchStats,
     /// The colleagues who use the same key.
     pub colleague: ColleagueStats,
 }
@@ -72,6 +87,29 @@ impl OrgStats {
     pub fn n_status(&self, status: u16) -> u64 {
         self.answered.get(&status).copied().unwrap_or(0)
     }
+}
+
+/// Batches of an org, and what it asked about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BatchStats {
+    /// Batches created, whether or not the answer reached the caller.
+    pub n_created: u64,
+    /// Rows in them.
+    pub n_rows: u64,
+    /// Batches that have ended.
+    pub n_ended: u64,
+    /// Batches that were cancelled, once each.
+    pub n_canceled: u64,
+    /// Batches that were deleted.
+    pub n_deleted: u64,
+    /// Batches that were looked up one by one.
+    pub n_polls: u64,
+    /// Pages of the list that were looked up.
+    pub n_lists: u64,
+    /// Downloads of results that were asked for.
+    pub n_downloads: u64,
+    /// Rows of ended batches by what became of them.
+    pub rows: Counts,
 }
 
 /// What the colleagues on a key wanted and got.

@@ -155,6 +155,12 @@ fn each_path_has_its_method_and_its_answer() {
         (Method::GET, "/v1/models?after_id=nothing", b"", 400),
         (Method::GET, "/v1/models/claude-haiku-4-5", b"", 200),
         (Method::GET, "/v1/models/gpt-9", b"", 404),
+        (Method::GET, "/v1/messages/count_tokens", b"", 405),
+        (Method::DELETE, "/v1/messages/batches", b"", 405),
+        (Method::GET, "/v1/messages/batches", b"", 200),
+        (Method::GET, "/v1/messages/batches?limit=1001", b"", 400),
+        (Method::POST, "/v1/messages/batches/msgbatch_01x/results", b"", 405),
+        (Method::GET, "/v1/messages/batches/msgbatch_01x/members", b"", 404),
     ] {
         let mut sim = one_org("");
         let fate = sim.arrive(SECOND, &SimRequest { method: &method, target, headers: &head("ka"), body });

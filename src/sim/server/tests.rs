@@ -1,5 +1,6 @@
 //! The server over loopback.
 
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use super::super::{Scenario, SharedSim, Stats, answer_for, serve_control};
+use super::super::{MAX_BODY, Scenario, SharedSim, Stats, answer_for, serve_control};
 use super::*;
 
 /// One key for each way to be answered.
