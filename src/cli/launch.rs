@@ -128,10 +128,11 @@ impl Ready {
             transport: Arc::clone(&setup.transport),
             catalog: Arc::clone(&setup.catalog),
             prior,
+            batches: None,
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
-        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state };
+        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch: None };
         (engine, run)
     }
 }

@@ -94,6 +94,7 @@ pub(crate) fn run() -> RunView {
         re_drives: vec![("rate-limited".to_owned(), 12)],
         re_driven: vec![("rate-limited".to_owned(), 31), ("overloaded".to_owned(), 4)],
         attempts: [11_310, 30, 5, 0, 0],
+        batches: None,
     }
 }
 

@@ -65,6 +65,16 @@ fn write_new(path: &Path, text: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// A new file for a while: when its owner dies, it is removed with the next opening of the run.
+///
+/// # Errors
+/// It cannot be made.
+pub fn scratch_file(dir: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    let path = temp_beside(&dir.join(name));
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    Ok((path, file))
+}
+
 /// A name that no other process and no other call uses.
 pub(super) fn temp_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);

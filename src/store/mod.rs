@@ -33,6 +33,7 @@ mod group;
 mod mailbox;
 mod resolve;
 
+pub use atomic::scratch_file;
 pub use audit::AuditEvent;
 pub use backfill::backfill;
 pub use cache::{Cache, CacheEntry, CacheError};

@@ -10,25 +10,25 @@ use crate::api::batches::MessageBatch;
 use crate::model::Wall;
 
 /// How far the clocks of the API and of this machine may be apart.
-pub const SKEW: Duration = Duration::from_secs(300);
+pub(super) const SKEW: Duration = Duration::from_secs(300);
 
 /// The longest time from an intent to a creation: an upload of the largest body over a slow line.
-pub const LONGEST_CREATE: Duration = Duration::from_secs(1_800);
+pub(super) const LONGEST_CREATE: Duration = Duration::from_secs(1_800);
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'w> {
+pub(super) struct Wanted<'w> {
     /// When the create was about to be sent.
-    pub intent_at: Wall,
+    pub(super) intent_at: Wall,
     /// Its requests.
-    pub n_requests: u32,
+    pub(super) n_requests: u32,
     /// Batches that are known to be something else.
-    pub not_these: &'w HashSet<String>,
+    pub(super) not_these: &'w HashSet<String>,
 }
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub(super) enum Found {
     /// Nothing that it could be.
     Nothing,
     /// One.
@@ -38,12 +38,12 @@ pub enum Found {
 }
 
 /// The oldest creation that a list has to reach back to.
-pub fn since(intent_at: Wall) -> Wall {
+pub(super) fn since(intent_at: Wall) -> Wall {
     Wall(intent_at.0.saturating_sub(millis(SKEW)))
 }
 
 /// Looks through a list.
-pub fn find(listed: &[MessageBatch], wanted: Wanted<'_>) -> Found {
+pub(super) fn find(listed: &[MessageBatch], wanted: Wanted<'_>) -> Found {
     let until = wanted.intent_at.0.saturating_add(millis(LONGEST_CREATE) + millis(SKEW));
     let in_time = |at: Wall| at >= since(wanted.intent_at) && at.0 <= until;
     let fits = |batch: &&MessageBatch| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::RetryAfter;
 
 /// The shortest time between two polls of a sub-batch by default.
-pub const EVERY: Duration = Duration::from_secs(15);
+pub(super) const EVERY: Duration = Duration::from_secs(15);
 
 /// The longest, whatever its age: news of an end is never later than that.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -26,22 +26,22 @@ const GRACE_OLD: [u64; 5] = [5, 15, 30, 60, 60];
 
 /// What a poll's time depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub(super) struct Pace {
     /// The least time between two polls, as it was set.
-    pub every: Duration,
+    pub(super) every: Duration,
     /// Age of the sub-batch.
-    pub age: Duration,
+    pub(super) age: Duration,
     /// Sub-batches of its org that are polled.
-    pub n_polled: u32,
+    pub(super) n_polled: u32,
     /// What the last answer wished.
-    pub wish: RetryAfter,
+    pub(super) wish: RetryAfter,
     /// Polls that failed since one was answered.
-    pub n_failed: u32,
+    pub(super) n_failed: u32,
 }
 
 impl Pace {
     /// Time until the next poll. Jitter only ever adds, so that none comes early; it spreads sub-batches of one age.
-    pub fn wait(&self, rng: &mut fastrand::Rng) -> Duration {
+    pub(super) fn wait(&self, rng: &mut fastrand::Rng) -> Duration {
         let by_age = (self.age / SHARE_OF_AGE).min(LONGEST);
         let by_cost = PER_ORG * self.n_polled;
         let wish = match self.wish {
@@ -58,7 +58,7 @@ impl Pace {
 }
 
 /// How long to wait after the `n`-th 404 in a row, from 1. `None`: it will not be seen any more.
-pub fn grace(n: u32, seen_before: bool) -> Option<Duration> {
+pub(super) fn grace(n: u32, seen_before: bool) -> Option<Duration> {
     let waits: &[u64] = if seen_before { &GRACE_OLD } else { &GRACE_YOUNG };
     let at = usize::try_from(n.saturating_sub(1)).ok()?;
     waits.get(at).copied().map(Duration::from_secs)

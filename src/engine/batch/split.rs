@@ -3,47 +3,47 @@
 use crate::model::RequestNo;
 
 /// The most requests that the API takes in a batch.
-pub const MAX_COUNT: u32 = 100_000;
+pub(super) const MAX_COUNT: u32 = 100_000;
 
 /// The longest body of a create that is sent: 95 % of the API's 256 MB, taken as the smaller of the two meanings of MB.
-pub const MAX_BYTES: u64 = 256_000_000 / 100 * 95;
+pub(super) const MAX_BYTES: u64 = 256_000_000 / 100 * 95;
 
 /// The longest single request that the API takes. One above it would have the whole sub-batch refused.
-pub const MAX_ROW: u64 = 32_000_000;
+pub(super) const MAX_ROW: u64 = 32_000_000;
 
 /// What the wire form of a request may have more than its line in the input: the wire id in place of the user's, and a comma.
-pub const ROW_OVERHEAD: u64 = 32;
+pub(super) const ROW_OVERHEAD: u64 = 32;
 
 /// `{"requests":[` and `]}`.
-pub const FRAME: u64 = 15;
+pub(super) const FRAME: u64 = 15;
 
 /// How sub-batches are limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(super) struct Limits {
     /// Most requests, 1..=[`MAX_COUNT`].
-    pub count: u32,
+    pub(super) count: u32,
     /// Most bytes.
-    pub bytes: u64,
+    pub(super) bytes: u64,
 }
 
 impl Limits {
     /// Sub-batches of so many requests.
-    pub fn of_size(count: u32) -> Limits {
+    pub(super) fn of_size(count: u32) -> Limits {
         Limits { count: count.clamp(1, MAX_COUNT), bytes: MAX_BYTES }
     }
 }
 
 /// Requests, split.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Split {
+pub(super) struct Split {
     /// The members of each sub-batch, in the order of the input.
-    pub sub_batches: Vec<Vec<RequestNo>>,
+    pub(super) sub_batches: Vec<Vec<RequestNo>>,
     /// Requests that are too long for any: they go alone, on the sync path, and fail alone.
-    pub giants: Vec<RequestNo>,
+    pub(super) giants: Vec<RequestNo>,
 }
 
 /// Splits requests, given with the length of their lines.
-pub fn split(requests: impl IntoIterator<Item = (RequestNo, u64)>, limits: Limits) -> Split {
+pub(super) fn split(requests: impl IntoIterator<Item = (RequestNo, u64)>, limits: Limits) -> Split {
     let mut split = Split::default();
     let (mut current, mut bytes) = (Vec::new(), FRAME);
     for (no, len) in requests {

@@ -9,46 +9,41 @@ use humantime::format_duration;
 
 /// What is known of the time that sub-batches take.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Peers {
+pub(crate) struct Peers {
     /// How long those took that have ended, sorted.
     took: Vec<Duration>,
 }
 
 impl Peers {
     /// Of sub-batches that have ended.
-    pub fn new(mut took: Vec<Duration>) -> Peers {
+    pub(super) fn new(mut took: Vec<Duration>) -> Peers {
         took.sort_unstable();
         Peers { took }
     }
 
     /// The middle one.
-    pub fn median(&self) -> Option<Duration> {
+    pub(super) fn median(&self) -> Option<Duration> {
         self.took.get(self.took.len() / 2).copied()
     }
 
     /// The longest.
-    pub fn longest(&self) -> Option<Duration> {
+    pub(super) fn longest(&self) -> Option<Duration> {
         self.took.last().copied()
     }
 
     /// How many.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.took.len()
-    }
-
-    /// Whether none has ended yet.
-    pub fn is_empty(&self) -> bool {
-        self.took.is_empty()
     }
 }
 
 /// Whether this age is over the threshold; `None` turns the escape off.
-pub fn is_stuck(age: Duration, threshold: Option<Duration>) -> bool {
+pub(super) fn is_stuck(age: Duration, threshold: Option<Duration>) -> bool {
     threshold.is_some_and(|threshold| age >= threshold)
 }
 
 /// The verdict in words: age, threshold, siblings.
-pub fn explain(age: Duration, threshold: Option<Duration>, peers: &Peers) -> String {
+pub(super) fn explain(age: Duration, threshold: Option<Duration>, peers: &Peers) -> String {
     let limit = match threshold {
         Some(threshold) => format!("the threshold is {}", in_words(threshold)),
         None => "there is no threshold".to_owned(),
@@ -66,7 +61,7 @@ pub fn explain(age: Duration, threshold: Option<Duration>, peers: &Peers) -> Str
 }
 
 /// A span to the second, or to the millisecond below one.
-pub fn in_words(span: Duration) -> String {
+pub(super) fn in_words(span: Duration) -> String {
     let whole = if span >= Duration::from_secs(1) { Duration::from_secs(span.as_secs()) } else { span };
     format_duration(Duration::from_millis(u64::try_from(whole.as_millis()).unwrap_or(u64::MAX))).to_string()
 }
