@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench weather [-- LOAD]`. A load of 1, the usual one, is what is promised for.
 
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and fails loudly")]
 
 #[path = "../tests/library/weather/mod.rs"]
 mod weather;
@@ -13,7 +13,7 @@ use std::time::Instant;
 fn main() {
     let load: f64 = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(1.0);
     let mut broken = 0;
-    for experiment in weather::all() {
+    for experiment in weather::figures::all() {
         let started = Instant::now();
         let figures = (experiment.run)(load);
         println!("{} ({:.1} s)", experiment.what, started.elapsed().as_secs_f64());

@@ -66,6 +66,33 @@ pub(super) async fn collect<C: Chunks>(chunks: &mut C, limits: Limits) -> (Bytes
     }
 }
 
+/// Hands chunk after chunk to `take` until it says that it has enough, within the same limits.
+pub(super) async fn each<C: Chunks>(
+    chunks: &mut C,
+    limits: Limits,
+    mut take: impl FnMut(&[u8]) -> bool + Send,
+) -> End<C::Error> {
+    let started = Instant::now();
+    let mut len = 0;
+    loop {
+        let left = limits.whole.saturating_sub(started.elapsed());
+        match next(chunks, limits.idle.min(left)).await {
+            Ok(Some(chunk)) => {
+                len += chunk.len();
+                if take(&chunk) {
+                    return End::Whole;
+                }
+                if len > limits.len {
+                    return End::TooLong;
+                }
+            }
+            Ok(None) => return End::Whole,
+            Err(End::Silence) if left < limits.idle => return End::TooSlow,
+            Err(end) => return end,
+        }
+    }
+}
+
 /// The slow path: a body of several chunks, put together.
 async fn collect_more<C: Chunks>(
     first: Bytes,

@@ -89,11 +89,6 @@ pub(super) fn too_large(status: StatusCode, body: &[u8], scrubber: &Scrubber) ->
     ours(status, "request_too_large", message)
 }
 
-/// A stream where a Message should be.
-pub(super) fn stream(status: StatusCode) -> ApiError {
-    ours(status, "streamed-answer", "the request asks for a stream: remove `stream` from its params".to_owned())
-}
-
 /// The error in the API's shape, on one line.
 pub(super) fn line(error: &ApiError) -> Bytes {
     Bytes::from(json!({"type": "error", "error": {"type": error.kind, "message": error.message}}).to_string())

@@ -243,7 +243,8 @@ fn id(value: &HeaderValue) -> Option<&str> {
     (!text.is_empty() && text.len() <= MAX_ID_LEN).then_some(text)
 }
 
-fn body_type(value: &HeaderValue) -> BodyType {
+/// What a `content-type` claims.
+pub(super) fn body_type(value: &HeaderValue) -> BodyType {
     let starts = |prefix: &[u8]| value.as_bytes().get(..prefix.len()).is_some_and(|s| s.eq_ignore_ascii_case(prefix));
     if starts(b"text/html") {
         BodyType::Html

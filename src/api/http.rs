@@ -18,6 +18,7 @@ use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, T
 
 use super::body::{self, End};
 use super::look::{self, Finding, Sight};
+use super::stream::{self, Assembler};
 use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
 use super::{base_url, failure, reply};
 
@@ -31,6 +32,10 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const WHOLE_BODY: Duration = Duration::from_secs(600);
 /// The longest time for a look at an org.
 const LOOK: Duration = Duration::from_secs(5);
+/// The longest stream that is taken: its events are some ten times as long as what they carry.
+const MAX_STREAM: usize = 512 * 1024 * 1024;
+/// Tokens a second that a stream makes at the least: 128,000 an hour, as the official SDKs reckon.
+const SLOWEST_STREAM: f64 = 128_000.0 / 3_600.0;
 /// How long a connection waits for its next request: less than the minute after which common load balancers drop it, so
 /// that hardly any request is written into a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(50);
@@ -157,7 +162,10 @@ impl Endpoint {
     fn request(&self, call: Call) -> Request {
         let mut request = Request::new(Method::POST, self.url.clone());
         *request.headers_mut() = self.headers.clone();
-        *request.body_mut() = Some(call.body.into());
+        if call.max_tokens > stream::STREAM_ABOVE {
+            request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        }
+        *request.body_mut() = Some(stream::body(call.body, call.max_tokens).into());
         request
     }
 }
@@ -210,9 +218,16 @@ fn request_headers(org: &OrgSpec, wire: &WireSettings) -> Result<HeaderMap, Wire
 impl Shared {
     async fn exchange(&self, call: Call) -> Reply {
         let Some(endpoint) = self.endpoints.get(call.org.ix()) else { return unanswered(failure::unknown_org()) };
-        let limit = self.wire.first_byte(call.max_tokens);
+        let max_tokens = call.max_tokens;
+        let limit = self.wire.first_byte(max_tokens);
         match timeout(limit, endpoint.client.execute(endpoint.request(call))).await {
-            Ok(Ok(response)) => self.read(endpoint, response).await,
+            Ok(Ok(mut response)) => {
+                let headers = std::mem::take(response.headers_mut());
+                match reply::is_stream(response.status(), &headers) {
+                    true => self.read_stream(endpoint, headers, response, max_tokens).await,
+                    false => self.read(endpoint, headers, response).await,
+                }
+            }
             Ok(Err(error)) => unanswered(failure::of_client(error, &endpoint.host, &self.scrubber)),
             Err(_) => unanswered(failure::no_answer(limit, &endpoint.host)),
         }
@@ -252,9 +267,33 @@ impl Shared {
         }
     }
 
-    async fn read(&self, endpoint: &Endpoint, mut response: Response) -> Reply {
+    /// Puts an answer together while it comes, so that no more of it is held than the Message itself.
+    async fn read_stream(
+        &self,
+        endpoint: &Endpoint,
+        headers: HeaderMap,
+        mut response: Response,
+        max_tokens: u32,
+    ) -> Reply {
         let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
+        let whole = WHOLE_BODY + Duration::from_secs_f64(f64::from(max_tokens) / SLOWEST_STREAM);
+        let limits = body::Limits { len: MAX_STREAM, idle: self.wire.idle_timeout, whole };
+        let mut assembler = Assembler::default();
+        let end =
+            body::each(&mut response, limits, |chunk| assembler.feed(chunk) || assembler.pending() > MAX_ANSWER).await;
+        let now = wall_now();
+        let (trouble, error) = match end {
+            End::Whole => return reply::streamed(status, &headers, assembler.finish(), &self.scrubber, now),
+            End::TooLong => failure::too_long(limits.len, &endpoint.host),
+            End::Silence => failure::silence(limits.idle, &endpoint.host),
+            End::TooSlow => failure::too_slow(limits.whole, &endpoint.host),
+            End::Failed(error) => failure::of_client(error, &endpoint.host, &self.scrubber),
+        };
+        reply::cut_off(&headers, trouble, ApiError { status: Some(status.as_u16()), ..error }, &self.scrubber, now)
+    }
+
+    async fn read(&self, endpoint: &Endpoint, headers: HeaderMap, mut response: Response) -> Reply {
+        let status = response.status();
         let len = if status.is_success() { MAX_ANSWER } else { MAX_ERROR_BODY };
         let limits = body::Limits { len, idle: self.wire.idle_timeout, whole: WHOLE_BODY };
         let (body, end) = body::collect(&mut response, limits).await;

@@ -1,3 +1,6 @@
+#[path = "http_long_tests.rs"]
+mod long;
+
 use std::sync::Mutex;
 
 use bytes::Bytes;
@@ -85,7 +88,8 @@ async fn read_request(stream: &mut TcpStream, log: &Log) {
         request.extend_from_slice(&buffer[..n]);
         let text = String::from_utf8_lossy(&request);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let len = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+            let len =
+                head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0").parse().unwrap();
             if body.len() >= len {
                 log.lock().unwrap().requests.push(text.into_owned());
                 return;

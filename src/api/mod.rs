@@ -7,6 +7,7 @@
 //!           ├ body       limits while reading   ├ classify    whose fault an error is
 //!           └ failure    no answer, in words    ├ error_body  errors, in words
 //!                                               └ json_line   fit for the journal
+//!                                               └ stream      long answers: asked for as streams, put together
 //! org, model ──► http ──► look: what an org is and has, at no cost
 //! ```
 //!
@@ -26,6 +27,7 @@ mod json_line;
 pub(crate) mod look;
 mod message;
 pub mod reply;
+pub(crate) mod stream;
 pub mod transport;
 
 pub use self::http::{HttpTransport, WireError};

@@ -4,6 +4,7 @@
 //! per request: an answer of a kilobyte is read without copying it.
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 
 use crate::model::{AccountTrouble, ApiError, Scrubber, Trouble, Verdict, Wall};
@@ -11,6 +12,7 @@ use crate::model::{AccountTrouble, ApiError, Scrubber, Trouble, Verdict, Wall};
 use super::classify::{self, Class, Evidence};
 use super::error_body::{self, ErrorBody};
 use super::headers::{self, AnswerHeaders, BodyType};
+use super::stream::{self, Unfinished};
 use super::transport::Reply;
 use super::{json_line, message};
 
@@ -19,12 +21,31 @@ use super::{json_line, message};
 /// Never fails: an answer that makes no sense is a [`Trouble`], and what the API may have billed says so.
 pub fn read(status: StatusCode, headers: &HeaderMap, body: Bytes, scrubber: &Scrubber, now: Wall) -> Reply {
     let headers = headers::read(headers, now);
-    let (verdict, body) = if status.is_success() {
+    let (verdict, body) = if status.is_success() && headers.body_type == BodyType::EventStream {
+        read_stream(status, stream::assemble(&body), scrubber)
+    } else if status.is_success() {
         read_success(status, headers.body_type, body, scrubber)
     } else {
         read_error(status, &body, scrubber)
     };
     reply(&headers, verdict, body, scrubber)
+}
+
+/// Reads an answer that came as a stream and was put together on the way.
+pub(super) fn streamed(
+    status: StatusCode,
+    headers: &HeaderMap,
+    message: Result<Bytes, Unfinished>,
+    scrubber: &Scrubber,
+    now: Wall,
+) -> Reply {
+    let (verdict, body) = read_stream(status, message, scrubber);
+    reply(&headers::read(headers, now), verdict, body, scrubber)
+}
+
+/// Whether an answer comes as a stream.
+pub(super) fn is_stream(status: StatusCode, headers: &HeaderMap) -> bool {
+    status.is_success() && headers.get(CONTENT_TYPE).map(headers::body_type) == Some(BodyType::EventStream)
 }
 
 /// The reply to an answer of which the headers arrived and the body did not.
@@ -49,6 +70,20 @@ fn reply(headers: &AnswerHeaders<'_>, verdict: Verdict, body: Bytes, scrubber: &
     }
 }
 
+/// An error in the middle of a stream means what it would have meant instead of an answer. The request is to be sent
+/// again, unless the error says that it is the request's own.
+fn read_stream(status: StatusCode, message: Result<Bytes, Unfinished>, scrubber: &Scrubber) -> (Verdict, Bytes) {
+    match message {
+        Ok(message) => read_success(status, BodyType::Other, message, scrubber),
+        Err(Unfinished::Error(body)) => read_error(status, &body, scrubber),
+        Err(Unfinished::Broken(why)) => {
+            // An excerpt of a stream would show nothing but its beginning.
+            let error = error_body::broken(status, b" ", &why, scrubber);
+            (Verdict::Trouble(Trouble::Broken, error), Bytes::new())
+        }
+    }
+}
+
 fn read_success(status: StatusCode, body_type: BodyType, body: Bytes, scrubber: &Scrubber) -> (Verdict, Bytes) {
     let facts = match std::str::from_utf8(&body) {
         Ok(text) => message::facts(text).map_err(|error| error.to_string()),
@@ -60,7 +95,7 @@ fn read_success(status: StatusCode, body_type: BodyType, body: Bytes, scrubber: 
     }
 }
 
-/// A success that is not a Message: an error that came late, a stream, a page of a proxy, or an answer that was cut off.
+/// A success that is not a Message: an error that came late, a page of a proxy, or an answer that was cut off.
 fn not_a_message(
     status: StatusCode,
     body_type: BodyType,
@@ -72,10 +107,8 @@ fn not_a_message(
         return read_error(status, body, scrubber);
     }
     match body_type {
-        // Billed, and it would be billed again at every try: the request cannot be used here.
-        BodyType::EventStream => invalid_of_our_own(error_body::stream(status)),
         BodyType::Html => trouble_without_shape(status, Trouble::Account(AccountTrouble::Endpoint), body, scrubber),
-        BodyType::Other => {
+        BodyType::EventStream | BodyType::Other => {
             let error = error_body::broken(status, body, why, scrubber);
             (Verdict::Trouble(Trouble::Broken, error), Bytes::new())
         }

@@ -94,10 +94,27 @@ fn a_page_of_a_proxy_under_200_is_a_wrong_endpoint() {
 }
 
 #[test]
-fn a_streamed_answer_is_the_requests_fault_so_that_it_is_not_paid_for_again() {
-    let reply = read_as(200, "text/event-stream; charset=utf-8", "event: message_start\n", &Scrubber::default());
-    assert!(matches!(&reply.verdict, Verdict::Invalid(error) if error.message.contains("stream")));
-    assert!(error_body::parse(&reply.body).is_some());
+fn a_streamed_answer_is_put_together_and_kept_whole() {
+    let stream = concat!(
+        "data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Yes\"}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n",
+        "data: {\"type\":\"message_stop\"}\n\n",
+    );
+    let reply = read_as(200, "text/event-stream; charset=utf-8", stream, &Scrubber::default());
+    assert!(matches!(&reply.verdict, Verdict::Answered { refused: false, usage } if usage.output_tokens == 2));
+    assert!(message::facts(std::str::from_utf8(&reply.body).unwrap()).is_ok());
+}
+
+#[test]
+fn a_stream_with_an_error_or_without_an_end_is_sent_again() {
+    let error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let reply = read_as(200, "text/event-stream", error, &Scrubber::default());
+    assert_eq!(trouble(&reply).0, Trouble::Overloaded);
+    let reply = read_as(200, "text/event-stream", "event: message_start\n", &Scrubber::default());
+    let (trouble, error) = trouble(&reply);
+    assert_eq!(trouble, Trouble::Broken);
+    assert!(error.message.contains("before its last event"), "{error}");
 }
 
 #[test]

@@ -16,7 +16,8 @@ use crate::model::{OrgId, RateLimits, RetryAfter, Verdict};
 pub struct Call {
     /// Who it is sent to, with that org's key and no other.
     pub org: OrgId,
-    /// The Messages API body, byte for byte as in the input.
+    /// The Messages API body, byte for byte as in the input. The transport adds a member to that of a long answer
+    /// ([`crate::api`] streams those), the same at every attempt.
     pub body: Bytes,
     /// Its `max_tokens`: scales the wait for the first byte.
     pub max_tokens: u32,

@@ -34,6 +34,30 @@ const COLUMNS: [&str; 13] = [
 /// Buffer in front of the output.
 const BUFFER: usize = 256 << 10;
 
+/// Requests that an export says nothing good of.
+#[derive(Default)]
+struct Left {
+    /// Without any outcome.
+    without: u64,
+    /// With a line that a resume replaces.
+    re_drivable: u64,
+}
+
+impl Left {
+    /// Counts a line; our own block tells its outcome.
+    fn count(&mut self, line: Option<&[u8]>) {
+        const RE_DRIVABLE: &[u8] = br#""outcome":"re-drivable""#;
+        match line {
+            None => self.without += 1,
+            Some(line) => {
+                let (head, _) = without_meta(line);
+                let block = line.get(head.len()..).unwrap_or_default();
+                self.re_drivable += u64::from(memchr::memmem::find(block, RE_DRIVABLE).is_some());
+            }
+        }
+    }
+}
+
 /// Why the export ended early.
 enum Stop {
     /// The run cannot be read.
@@ -69,8 +93,8 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         None => write_to(io::stdout().lock(), args, &input),
         Some(path) => write_file(path, args, &input),
     };
-    let without = match written {
-        Ok(without) => without,
+    let left = match written {
+        Ok(left) => left,
         Err(Stop::Store(error)) => return Err(store_failure(&error)),
         // The reader has had enough.
         Err(Stop::Out(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
@@ -79,61 +103,64 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
             return Err(Failure::usage(format!("failed to write to {to}: {error}")));
         }
     };
-    if without > 0 {
-        out::say(&format!("fandeck: {} requests have no outcome yet", format::count(without)));
+    if left.without > 0 {
+        out::say(&format!("fandeck: {} requests have no outcome yet", format::count(left.without)));
+    }
+    if left.re_drivable > 0 {
+        let dir = args.dir.display();
+        let n = format::count(left.re_drivable);
+        out::say(&format!(
+            "fandeck: {n} requests are re-drivable, as errors in the output; `fandeck resume {dir}` sends them"
+        ));
     }
     Ok(0)
 }
 
 /// A file appears whole or not at all: what was there before stays until then.
-fn write_file(path: &Path, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+fn write_file(path: &Path, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe cannot be replaced by a file.
     if path.exists() && !path.is_file() {
         return write_to(File::create(path)?, args, input);
     }
     let mut temp = tempfile::NamedTempFile::new_in(dir)?;
-    let without = write_to(temp.as_file_mut(), args, input)?;
+    let left = write_to(temp.as_file_mut(), args, input)?;
     temp.as_file().sync_all()?;
     temp.persist(path).map_err(|error| error.error)?;
-    Ok(without)
+    Ok(left)
 }
 
-fn write_to(out: impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
+fn write_to(out: impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
     let mut out = BufWriter::with_capacity(BUFFER, out);
-    let without = match args.format {
+    let left = match args.format {
         ExportFormat::Jsonl => jsonl(&mut out, args, input)?,
         ExportFormat::Csv => table(&mut out, args, input)?,
     };
     out.flush()?;
-    Ok(without)
+    Ok(left)
 }
 
-fn jsonl(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
-    let mut without = 0;
+fn jsonl(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+    let mut left = Left::default();
     for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
-        let Some(line) = line else {
-            without += 1;
-            return Ok(());
-        };
+        left.count(line);
+        let Some(line) = line else { return Ok(()) };
         let (head, tail) = if args.with_meta { (line, &line[line.len()..]) } else { without_meta(line) };
         out.write_all(head)?;
         out.write_all(tail)?;
         out.write_all(b"\n")?;
         Ok(())
     })?;
-    Ok(without)
+    Ok(left)
 }
 
-fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<u64, Stop> {
-    let mut without = 0;
+fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+    let mut left = Left::default();
     let mut table = csv::Writer::from_writer(out);
     table.write_record(COLUMNS)?;
     for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
-        let Some(row) = line.and_then(Row::parse) else {
-            without += 1;
-            return Ok(());
-        };
+        left.count(line);
+        let Some(row) = line.and_then(Row::parse) else { return Ok(()) };
         table.write_record([
             &*row.custom_id,
             row.outcome.map_or("", crate::model::Outcome::as_str),
@@ -152,5 +179,5 @@ fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<u64, 
         Ok(())
     })?;
     table.flush()?;
-    Ok(without)
+    Ok(left)
 }

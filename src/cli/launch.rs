@@ -119,6 +119,7 @@ impl Ready {
             prior_cost: recovered.as_ref().map_or(Money::ZERO, |recovered| recovered.cost),
             prior_possibly_charged: state.n_possibly_charged + abandoned,
             prior_re_driven: state.re_driven.clone(),
+            prior_attempts: state.attempts,
             prior_wall: Duration::from_millis(state.wall_ms),
         };
         let (keys, cache) = indexed.cached.unzip();

@@ -12,6 +12,7 @@ mod drive;
 mod export;
 mod failure;
 mod front;
+mod gate;
 mod home;
 mod launch;
 mod logging;
@@ -24,6 +25,7 @@ mod setup;
 mod shell;
 mod signals;
 mod simulate;
+mod simulated;
 mod status;
 
 use clap::Parser;

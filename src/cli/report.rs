@@ -8,7 +8,7 @@ use super::args::StatusArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
-use super::status::standing;
+use super::status::{sessions, standing};
 
 /// Reports one run, as text or as the last NDJSON line of a run.
 pub(crate) fn report(args: &StatusArgs) -> Outcome {
@@ -40,6 +40,8 @@ fn finished(peek: &RunPeek) -> RunFinished {
         n_re_drivable: counts.re_drivable,
         n_unsent: counts.unsent,
         n_possibly_charged: state.n_possibly_charged,
+        re_driven: state.re_driven.clone(),
+        attempts: state.attempts,
         wall_s: state.wall_ms as f64 / 1e3,
         session_wall_s: state.session_wall_ms as f64 / 1e3,
         cost_usd: state.cost.usd(),
@@ -68,7 +70,7 @@ fn org(org: &OrgState) -> OrgFinished {
 fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
     let state = &peek.state;
     let mut text = format!(
-        "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {} sessions\ncost       {}",
+        "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {}\ncost       {}",
         finished.run_id,
         harmless(&finished.input),
         standing(peek),
@@ -76,11 +78,15 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
         finished.path,
         finished.route_reason,
         format::span(state.wall_ms),
-        state.sessions,
+        sessions(state.sessions),
         format::money(state.cost),
     );
     if finished.n_possibly_charged > 0 {
         text.push_str(&format!(", and {} attempts possibly charged", format::count(finished.n_possibly_charged)));
+    }
+    if !state.re_driven.is_empty() {
+        let reasons = state.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
+        text.push_str(&format!("\nre-driven  {}", summary::re_driven(reasons, &state.attempts)));
     }
     text.push_str("\n\norg                 answers      429      5xx     peak   tokens in  tokens out       cost\n");
     for (org, state) in finished.orgs.iter().zip(&state.orgs) {

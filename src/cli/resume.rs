@@ -9,16 +9,34 @@ use crate::store::{RunDir, RunFile, backfill, compare_input, recover};
 use super::args::ResumeArgs;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
+use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
 use super::run::launch;
 use super::setup::Setup;
+use super::simulated::Simulated;
 
-/// Goes on with a run directory: what was never sent and what is re-drivable is sent. A finished run sends nothing.
+/// Goes on with a run directory: what was never sent and what is re-drivable is sent. A finished run sends nothing. A run
+/// of the demo goes on against the simulated API.
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let front = Front::choose(&args.drive.show);
+    let run = RunFile::load(&args.dir).map_err(|error| store_failure(&error))?;
+    if let Some(simulated) = Simulated::of_run(&run) {
+        return simulated?.drive(front, &args.drive.show, &args.dir, |setup| open(args, setup));
+    }
     let setup = Setup::for_a_run(&args.drive, front)?;
+    let (mut ready, indexed) = open(args, &setup)?;
+    if !args.drive.yes {
+        gate::before_resume(&indexed, &ready.last, &setup, front)?;
+    }
+    ready.take_hits(&indexed)?;
+    let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
+    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
+}
+
+/// Takes the directory and reads back what is durable.
+fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
@@ -39,10 +57,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
     fill_cache(&args.dir, &mut indexed, &recovered);
-    let mut ready = Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) };
-    ready.take_hits(&indexed)?;
-    let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
+    Ok((Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) }, indexed))
 }
 
 /// Where the input of a run is: in its directory when it was standard input.

@@ -1,12 +1,11 @@
 //! `fandeck run INPUT`.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::model::Route;
-use crate::report::format;
 use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 
@@ -14,24 +13,24 @@ use super::args::{PathArg, RunArgs};
 use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{Indexed, Ready, in_words, index, projection, store_failure, with_cache};
+use super::gate;
+use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
-use super::out;
 use super::setup::Setup;
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
     let reason = route_reason(args.path)?;
     let front = Front::choose(&args.drive.show);
-    let setup = Setup::for_a_run(&args.drive, front)?;
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
         return Err(Failure::usage("- reads requests from standard input, which is a terminal; pipe a file into it"));
     }
     // A file is validated before a directory is made for it; standard input has to be kept somewhere first.
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
+    let setup = Setup::for_a_run(&args.drive, front)?;
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    let mut claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     // Before the run is made, so that a place that takes no log leaves no run behind.
     let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
@@ -49,8 +48,13 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
-    if !args.drive.yes {
-        gate(&indexed, &open, &setup, front, &path)?;
+    if !args.drive.yes && front == Front::Screen {
+        // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
+        drop(claim);
+        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    } else if !args.drive.yes {
+        gate::before_run(&indexed, &open, &setup, front, &path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
     let state = StateFile::fresh(&file);
@@ -92,50 +96,6 @@ fn expected_open(indexed: &Indexed) -> Vec<Last> {
             cache.lookup(keys).into_iter().map(|hit| if hit { Last::Cached } else { Last::Unsent }).collect()
         }
     }
-}
-
-/// Asks before money is spent; without a terminal, goes on when the figure is small and refuses when it is not.
-fn gate(indexed: &Indexed, last: &[Last], setup: &Setup, front: Front, dir: &Path) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
-    let words = in_words(&projection);
-    let limit = setup.confirm_above;
-    if front != Front::Screen {
-        if projection.n_unpriced > 0 {
-            return Err(Failure::usage(format!(
-                "the cost cannot be projected: {} requests are for a model without a price; launch with --yes",
-                format::count(projection.n_unpriced)
-            )));
-        }
-        if projection.expected > limit {
-            return Err(Failure::usage(format!(
-                "projected cost {words} is above confirm-above-usd ({}); launch with --yes",
-                format::money(limit)
-            )));
-        }
-        return Ok(());
-    }
-    let n_cached = last.iter().filter(|last| **last == Last::Cached).count() as u64;
-    let orgs: Vec<&str> = setup.orgs.iter().map(|org| org.label.as_str()).collect();
-    out::say(&format!(
-        "{} requests, {} of them cached, {} to send over {}\nprojected cost {words}\nrun directory {}",
-        format::count(u64::from(indexed.input.len())),
-        format::count(n_cached),
-        format::count(projection.n),
-        orgs.join(", "),
-        dir.display()
-    ));
-    if projection.n == 0 || asks("Launch? [y/N] ") {
-        return Ok(());
-    }
-    Err(Failure::usage("not launched; nothing was sent"))
-}
-
-fn asks(question: &str) -> bool {
-    let mut err = io::stderr().lock();
-    let mut answer = String::new();
-    let asked = err.write_all(question.as_bytes()).and_then(|()| err.flush());
-    let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
-    answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// A new directory's name: when, and what of. Two of the same second differ in their nonce.

@@ -85,7 +85,7 @@ impl Setup {
             cache_dir: None,
             runs_dir: PathBuf::new(),
             log_dir: PathBuf::new(),
-            group_commit: Duration::from_millis(100),
+            group_commit: Duration::from_millis(10),
             confirm_above: Money::ZERO,
         })
     }

@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
 
 use crate::engine::EngineHandle;
 use crate::model::{Command, RunSlot};
 
 use super::failure::Failure;
+use super::out;
+
+/// Signals that follow the first one so closely repeat it.
+const SAME_WISH: Duration = Duration::from_millis(300);
 
 /// Which signal came, as the exit code that it means: 128 + its number; 0 for none.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +73,15 @@ impl Signals {
         ended.note(code);
         // A command queue that is full, or an engine that has ended: the second signal does without them.
         let _ = handle.send(Command::StopRun { run });
-        let code = self.next().await;
+        // `timeout` and some shells signal the process and its group: what comes at once is the same wish.
+        let same_wish = Instant::now() + SAME_WISH;
+        let code = loop {
+            let code = self.next().await;
+            if Instant::now() >= same_wish {
+                break code;
+            }
+        };
+        out::say("fandeck: leaving at once; what is durable is kept, and resume goes on from there");
         std::process::exit(i32::from(code));
     }
 }

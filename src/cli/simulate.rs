@@ -68,9 +68,9 @@ async fn listen(address: &str) -> Result<TcpListener, Failure> {
     let parsed: SocketAddr = address.parse().map_err(|_| {
         Failure::usage(format!("{address} is not an address to listen on; write 127.0.0.1:8787, or port 0 for any"))
     })?;
-    TcpListener::bind(parsed)
-        .await
-        .map_err(|error| Failure::usage(format!("failed to listen on {address}: {error}; name another port")))
+    TcpListener::bind(parsed).await.map_err(|error| {
+        Failure::usage(format!("failed to listen on {address}: {error}; name another with --listen or --control"))
+    })
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, Failure> {

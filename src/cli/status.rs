@@ -54,6 +54,11 @@ pub(crate) fn as_json(peek: &RunPeek) -> Value {
     })
 }
 
+/// `1 session`, `3 sessions`.
+pub(crate) fn sessions(n: u32) -> String {
+    if n == 1 { "1 session".to_owned() } else { format!("{n} sessions") }
+}
+
 /// What a run does, in a word or two: a run that says it is running and has no owner was cut off.
 pub(crate) fn standing(peek: &RunPeek) -> String {
     match (&peek.owner, peek.state.status.is_over()) {
@@ -85,11 +90,14 @@ fn in_words(peek: &RunPeek) -> String {
         format::share(counts.done(), counts.total)
     ));
     lines.push(format!("outcomes   {}", summary::outcomes(counts)));
+    if owner.is_none() && !state.status.is_over() {
+        lines.push("           as of its last heartbeat; the journal may hold more, and resume counts it".to_owned());
+    }
     lines.push(format!("cost       {}", format::money(state.cost)));
     if state.n_possibly_charged > 0 {
         lines.push(format!("           and {} attempts possibly charged", format::count(state.n_possibly_charged)));
     }
-    lines.push(format!("running    {} in {} sessions", format::span(state.wall_ms), state.sessions));
+    lines.push(format!("running    {} in {}", format::span(state.wall_ms), sessions(state.sessions)));
     if owner.is_none() && counts.open() > 0 {
         lines.push(format!("go on      fandeck resume {}", dir.display()));
     }

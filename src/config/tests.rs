@@ -44,7 +44,7 @@ fn without_anything_every_value_is_the_default() {
     assert_eq!(settings.runs_dir, Path::new("/u/runs"));
     assert_eq!(settings.log_dir, Path::new("/u/logs"));
     assert!(settings.use_cache);
-    assert_eq!(settings.group_commit, Duration::from_millis(100));
+    assert_eq!(settings.group_commit, Duration::from_millis(10));
     assert_eq!(settings.confirm_above_usd, Money::from_usd(50.0));
     assert_eq!(settings.stuck_after, Some(Duration::from_secs(4 * 3_600)));
     assert!(settings.orgs.is_empty());

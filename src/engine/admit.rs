@@ -119,7 +119,7 @@ fn touch_windows(state: &mut State, now: Mono) {
         let closed = pool.gate.closed_for(now).is_some() || pool.gate.probes_left(floor).is_some();
         for (window, pace) in pool.windows.iter_mut().zip(&pool.paces) {
             let Some(window) = window else { continue };
-            let eased = ((f64::from(window.limit()) * easing(pace.headroom(now), threshold)) as u32).max(1);
+            let eased = window.eased(easing(pace.headroom(now), threshold));
             window.touch(now, if closed { 0 } else { eased });
         }
     }

@@ -11,6 +11,7 @@ pub(super) fn state_file(template: &StateFile, picture: &Snapshot, ix: usize, ex
     file.status = run.status;
     file.counts = run.counts;
     file.cost = run.cost;
+    file.attempts = run.attempts;
     file.re_driven = run.re_driven.iter().cloned().collect();
     file.n_possibly_charged = run.n_possibly_charged;
     file.wall_ms = run.wall_ms;

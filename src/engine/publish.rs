@@ -128,7 +128,7 @@ fn windows(state: &State, org: &OrgState, now: Mono) -> Vec<WindowView> {
             Some(WindowView {
                 family,
                 in_flight: org.in_flight[family.ix()],
-                window: ((f64::from(window.limit()) * share) as u32).max(1),
+                window: window.eased(share),
                 ceiling: window.ceiling(),
                 cap: window.cap,
                 polite_cap: window.polite_cap,
@@ -212,9 +212,18 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> Run
         session_wall_ms: millis(session_wall),
         re_drives: re_drives(run),
         re_driven: most_first(run.re_driven.iter().map(|(reason, n)| (reason.clone(), *n))),
-        attempts: run.queue.attempts(),
+        attempts: attempts(run),
         batches,
     }
+}
+
+/// Requests answered by the number of attempts that it took, over all sessions.
+fn attempts(run: &RunState) -> [u64; 5] {
+    let mut all = run.facts.prior_attempts;
+    for (sum, session) in all.iter_mut().zip(run.queue.attempts()) {
+        *sum += session;
+    }
+    all
 }
 
 /// Requests whose last attempt failed, by reason, most first.

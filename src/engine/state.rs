@@ -123,6 +123,8 @@ pub struct RunFacts {
     pub prior_wall: Duration,
     /// Attempts of earlier sessions that had to be made again, by reason.
     pub prior_re_driven: BTreeMap<String, u64>,
+    /// Requests answered in earlier sessions, by the number of attempts that it took.
+    pub prior_attempts: [u64; 5],
 }
 
 /// One run.
@@ -253,9 +255,8 @@ impl State {
         let headroom = pool.paces[family.ix()].headroom(now);
         let probes = pool.gate.probes_left(floor).unwrap_or(u32::MAX);
         let window = self.window_mut(org, family, now);
-        let (limit, in_flight) = (window.limit(), window.in_flight);
-        let eased = ((f64::from(limit) * easing(headroom, threshold)) as u32).max(1);
-        let shared = eased.saturating_sub(in_flight).min(probes);
+        let eased = window.eased(easing(headroom, threshold));
+        let shared = eased.saturating_sub(window.in_flight).min(probes);
         let mut own = self.orgs[org.ix()].breaker.allowance(eased, self.best_health, now);
         if !proven {
             own = own.min(floor);

@@ -142,6 +142,7 @@ impl Core {
             prior_possibly_charged: 0,
             prior_wall: Duration::ZERO,
             prior_re_driven: Default::default(),
+            prior_attempts: [0; 5],
         };
         let queue = Queue::new(vec![Place::Waiting; requests.0.len()], |_| family);
         self.state.add_run(facts, queue, Arc::new(requests), now.mono)

@@ -57,6 +57,7 @@ fn facts(unattended: bool) -> RunFacts {
         prior_possibly_charged: 0,
         prior_wall: Duration::ZERO,
         prior_re_driven: BTreeMap::new(),
+        prior_attempts: [0; 5],
     }
 }
 

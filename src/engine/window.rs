@@ -91,6 +91,12 @@ impl Window {
         (self.size as u32).clamp(1, self.ceiling())
     }
 
+    /// The limit while headroom is low: `share` of the ceiling, where that is less. Not of the limit: a window that is
+    /// still small, as that of a dispatcher that came later, would give way twice and never come to its share.
+    pub(crate) fn eased(&self, share: f64) -> u32 {
+        self.limit().min((f64::from(self.ceiling()) * share) as u32).max(1)
+    }
+
     /// Whether it still has to grow to its ceiling.
     pub(crate) fn below_ceiling(&self) -> bool {
         self.limit() < self.ceiling()

@@ -415,7 +415,7 @@ pub struct RunView {
     /// Attempts that failed and had to be made again, by reason, over all sessions, most first.
     #[serde(default)]
     pub re_driven: Vec<(String, u64)>,
-    /// Requests answered in this session by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    /// Requests answered by the number of attempts that it took in its session, over all sessions: 1, 2, 3, 4, 5 or more.
     #[serde(default)]
     pub attempts: [u64; 5],
     /// Its Message Batches; `None` when the run has none.

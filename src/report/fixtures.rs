@@ -135,6 +135,7 @@ pub(crate) fn starting() -> Snapshot {
     run.counts = Counts { total: 20_000, cached: 1_000, unsent: 19_000, ..Counts::default() };
     (run.rate, run.eta_ms, run.wall_ms, run.session_wall_ms) = (0.0, None, 0, 0);
     (run.rate_history, run.cost, run.re_drives) = (Vec::new(), Money::ZERO, Vec::new());
+    (run.re_driven, run.attempts) = (Vec::new(), [0; 5]);
     let mut orgs = three();
     for org in &mut orgs {
         org.condition = Condition::Idle;

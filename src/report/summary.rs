@@ -1,13 +1,14 @@
 //! What a run came to: the facts as one value ([`RunFinished`], the last NDJSON line), and the text that is left on
 //! the normal screen.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
 use super::format;
 use super::text::{fit, fit_right, harmless};
-use crate::model::snapshot::{OrgView, RunView};
+use crate::model::snapshot::{Condition, OrgView, RunView};
 use crate::model::{Counts, RunStatus, Snapshot};
 
 /// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
@@ -39,6 +40,12 @@ pub struct RunFinished {
     pub n_unsent: u64,
     /// Attempts that may have been billed although no answer arrived.
     pub n_possibly_charged: u64,
+    /// Attempts that failed and had to be made again, by reason, over all sessions.
+    #[serde(default)]
+    pub re_driven: BTreeMap<String, u64>,
+    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    #[serde(default)]
+    pub attempts: [u64; 5],
     /// Seconds in which the run was running, over all sessions.
     pub wall_s: f64,
     /// Seconds in this session.
@@ -108,6 +115,8 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
             n_re_drivable: counts.re_drivable,
             n_unsent: counts.unsent,
             n_possibly_charged: run.n_possibly_charged,
+            re_driven: run.re_driven.iter().cloned().collect(),
+            attempts: run.attempts,
             wall_s: seconds(run.wall_ms),
             session_wall_s: seconds(run.session_wall_ms),
             cost_usd: run.cost.usd(),
@@ -155,6 +164,22 @@ pub fn outcomes(counts: &Counts) -> String {
     shown.map(|(n, name, _)| format!("{} {name}", format::count(*n))).collect::<Vec<_>>().join(" · ")
 }
 
+/// Attempts that were made again, by reason, and how many attempts requests took, in words.
+pub fn re_driven<'r>(reasons: impl Iterator<Item = (&'r str, u64)>, attempts: &[u64; 5]) -> String {
+    let mut text =
+        reasons.map(|(why, n)| format!("{} {}", format::count(n), harmless(why))).collect::<Vec<_>>().join(" · ");
+    let again: Vec<String> = ["second", "third", "fourth", "fifth or later"]
+        .iter()
+        .zip(attempts.iter().skip(1))
+        .filter(|(_, n)| **n > 0)
+        .map(|(which, n)| format!("{} at the {which}", format::count(*n)))
+        .collect();
+    if !again.is_empty() {
+        let _ = write!(text, "; answered {} attempt", again.join(", "));
+    }
+    text
+}
+
 /// The text for the normal screen: what came of every run, per org, and how to go on. Ends with a line end.
 pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
     let mut out = String::new();
@@ -164,6 +189,7 @@ pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
     if snapshot.orgs.iter().any(|org| org.totals.n_sent > 0) {
         org_table(&mut out, &snapshot.orgs);
     }
+    parked(&mut out, &snapshot.orgs);
     for run in &snapshot.runs {
         how_to_go_on(&mut out, run);
     }
@@ -214,6 +240,10 @@ fn run_block(out: &mut String, run: &RunView) {
         let _ = write!(cost, " · {} {attempts} possibly charged too", format::count(run.n_possibly_charged));
     }
     line(out, "cost", &cost);
+    if !run.re_driven.is_empty() {
+        let reasons = run.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
+        line(out, "re-driven", &re_driven(reasons, &run.attempts));
+    }
     line(out, "path", &format!("{} · {}", run.path, harmless(&run.route_reason)));
     out.push('\n');
 }
@@ -263,16 +293,26 @@ fn org_table(out: &mut String, orgs: &[OrgView]) {
     out.push('\n');
 }
 
+/// Orgs that need somebody before the next run, although this one may have gone well without them.
+fn parked(out: &mut String, orgs: &[OrgView]) {
+    for org in orgs {
+        if let Condition::Parked { why, .. } = &org.condition {
+            let key = harmless(&org.key_env);
+            line(out, "parked", &format!("{}: {} (its key: {key})", harmless(&org.label), why.as_str()));
+        }
+    }
+}
+
 fn how_to_go_on(out: &mut String, run: &RunView) {
     let dir = harmless(&run.dir);
     let shell_dir = quoted(&dir);
     line(out, "directory", &dir);
     if run.counts.open() > 0 {
         let left = format::count(run.counts.open());
-        line(out, "go on", &format!("fandeck resume {shell_dir}    sends the {left} that are left"));
+        line(out, "go on", &format!("fandeck resume {shell_dir}    # sends the {left} that are left"));
     }
     if run.counts.done() > 0 {
-        line(out, "results", &format!("fandeck export {shell_dir}    writes them in input order"));
+        line(out, "results", &format!("fandeck export {shell_dir}    # writes them in input order"));
     }
 }
 

@@ -13,7 +13,7 @@ use super::limits::Calendar;
 use super::org::{Org, Pool};
 use super::prepare::{Prepared, Work, prepare};
 use super::prices;
-use super::request::SimRequest;
+use super::request::{Endpoint, SimRequest};
 use super::scenario::{OrgSettings, Scenario};
 use super::stats::Stats;
 use super::ticket::{Ending, Fate, SimResponse, Ticket};
@@ -73,6 +73,7 @@ impl Sim {
     pub(super) fn arrive_prepared(&mut self, now: Duration, request: &SimRequest<'_>, prepared: Prepared<'_>) -> Fate {
         self.advance(now);
         self.totals.n_requests += 1;
+        self.totals.n_messages += u64::from(matches!(request.endpoint(), Ok(Endpoint::Messages)));
         self.totals.in_flight += 1;
         self.totals.in_flight_peak = self.totals.in_flight_peak.max(self.totals.in_flight);
         let mut ticket = Ticket::new(ids::request(&mut ids::rng(self.seed, REQUEST_DRAWS, self.totals.n_requests)));
@@ -186,8 +187,6 @@ impl Sim {
         let Some(org) = ticket.org.and_then(|org| self.orgs.get_mut(org)) else { return };
         org.stats.in_flight = org.stats.in_flight.saturating_sub(1);
         if let (Some(charge), Some(pool)) = (ticket.charge, self.pools.get_mut(org.pool)) {
-            org.stats.tokens_in += charge.input;
-            org.stats.tokens_out += charge.output;
             pool.class(charge.class, now).settle(charge.estimated_input, charge.limited_input, charge.output);
         }
     }

@@ -8,9 +8,10 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVal
 use super::request::SimRequest;
 use super::shared::{Flight, SharedSim};
 use super::ticket::{Ending, SimResponse};
-use crate::api::transport::ReplyFuture;
-use crate::api::{Call, Reply, Transport, reply};
-use crate::model::{ApiError, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, WireSettings};
+use crate::api::look::{list_target, model_target, of_list, of_model};
+use crate::api::transport::{ReplyFuture, SightFuture};
+use crate::api::{Call, Reply, Sight, Transport, reply, stream};
+use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, WireSettings};
 
 /// Carries calls to a simulation in the same process, on tokio's clock: on paused time hours pass in an instant.
 ///
@@ -62,6 +63,11 @@ impl Transport for InProcess {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move { inner.call(call).await })
     }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        let sight = self.inner.look(org, model).unwrap_or_else(Sight::nothing);
+        Box::pin(std::future::ready(sight))
+    }
 }
 
 impl Inner {
@@ -69,7 +75,8 @@ impl Inner {
         let Some(headers) = self.heads.get(call.org.ix()) else {
             return trouble(Trouble::Connect, "connection", "there is no such org");
         };
-        let request = SimRequest { method: &Method::POST, target: "/v1/messages", headers, body: &call.body };
+        let body = stream::body(call.body, call.max_tokens);
+        let request = SimRequest { method: &Method::POST, target: "/v1/messages", headers, body: &body };
         let flight = self.sim.arrive(&request);
         match tokio::time::timeout(self.wire.first_byte(call.max_tokens), self.follow(flight)).await {
             Ok(reply) => reply,
@@ -99,6 +106,23 @@ impl Inner {
             }
             Ending::Hang => std::future::pending().await,
         }
+    }
+
+    /// Questions about models are answered at once.
+    fn look(&self, org: OrgId, model: &str) -> Option<Sight> {
+        let headers = self.heads.get(org.ix())?;
+        let get =
+            |target: &str| self.sim.arrive(&SimRequest { method: &Method::GET, target, headers, body: b"" }).answer();
+        let first = get(&model_target(model))?;
+        let organization = reply::organization(&first.headers, &self.scrubber, self.sim.wall());
+        let finding = match of_model(first.status, &first.body, &self.scrubber) {
+            Some(finding) => finding,
+            None => {
+                let list = get(&list_target())?;
+                of_list(list.status, &list.body, model)
+            }
+        };
+        Some(Sight { organization, finding })
     }
 
     fn read(&self, answer: SimResponse) -> Reply {

@@ -91,8 +91,7 @@ impl Sim {
         let estimate = body_len.div_ceil(ESTIMATE_BYTES) as u64;
         self.admit(now, &passage, estimate)?;
         let input = request.answer.input_tokens;
-        ticket.charge =
-            Some(Charge { class: model.class, estimated_input: estimate, limited_input: input, input, output: 0 });
+        ticket.charge = Some(Charge { class: model.class, estimated_input: estimate, limited_input: input, output: 0 });
         if let Some(failure) = strike.as_ref().and_then(|strike| server_failure(strike, false)) {
             if !matches!(strike, Some(Strike::Overloaded { .. })) {
                 ticket.ending = Ending::Answer { after: ready };

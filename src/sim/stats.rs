@@ -14,6 +14,8 @@ pub struct Stats {
     pub at_s: f64,
     /// Requests that arrived, whatever became of them.
     pub n_requests: u64,
+    /// Those of them that asked for a Message; the others cost nothing.
+    pub n_messages: u64,
     /// Requests answered, by HTTP status. An answer that was cut off in its body counts.
     pub answered: BTreeMap<u16, u64>,
     /// Connections dropped without an answer, on purpose.

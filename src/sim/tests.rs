@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Wall;
 
+mod batches;
+mod endpoints;
 mod fuzz;
 mod load;
 
@@ -348,6 +350,9 @@ fn bodies_of_a_200_can_be_malformed_or_empty_and_are_billed() {
     assert_eq!(response.status, 200);
     assert!(serde_json::from_slice::<Value>(&response.body).is_err());
     assert_eq!(sim.stats(SECOND).bodies_accepted, 1);
+    let wanted = answer_for(&body("x")).unwrap();
+    let billed = sim.stats(SECOND).orgs[0].clone();
+    assert_eq!((billed.tokens_in, billed.tokens_out), (wanted.input_tokens, wanted.output_tokens));
     let mut sim = one_org("[[orgs.faults]]\nkind = \"empty-body\"");
     let response = ask(&mut sim, SECOND, "x");
     assert_eq!((response.status.as_u16(), response.body.len()), (200, 0));

@@ -83,8 +83,6 @@ pub(super) struct Charge {
     pub(super) estimated_input: u64,
     /// Input that counts against the limit: what was read from the cache does not.
     pub(super) limited_input: u64,
-    /// Input of the whole prompt.
-    pub(super) input: u64,
     pub(super) output: u64,
 }
 

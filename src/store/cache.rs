@@ -8,6 +8,8 @@
 //! an index over whole keys is three times as large, so that every transaction rewrites three times as many pages. Keys
 //! that are equal in eight bytes and no further (one pair in a cache of six billion) displace each other: a miss.
 
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -89,11 +91,11 @@ impl Cache {
     /// A foreign, damaged or newer file is refused, with the path and the remedy.
     pub fn open(dir: &Path) -> Result<Cache, CacheError> {
         let path = dir.join(Cache::NAME);
-        std::fs::create_dir_all(dir).map_err(|err| CacheError::Io {
-            path: path.clone(),
-            doing: "create",
-            source: Box::new(err),
-        })?;
+        let create =
+            |err: std::io::Error| CacheError::Io { path: path.clone(), doing: "create", source: Box::new(err) };
+        // Answers are nobody else's business; SQLite gives its other files the mode of this one.
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(create)?;
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(create)?;
         Cache::open_file(&path)
     }
 

@@ -66,6 +66,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError::HoldsRun`], [`StoreError::ForeignFile`], [`StoreError::Owned`], [`StoreError::Io`].
     pub fn claim(dir: &Path) -> Result<Claim, StoreError> {
+        let dir = &*absolute(dir)?;
         let made = !dir.exists();
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::io("create", dir))?;
         // Before the lock, which is a file too: nothing is left in a directory of somebody else's.
@@ -84,6 +85,7 @@ impl RunDir {
     /// [`StoreError::NotARun`], [`StoreError::Owned`], [`StoreError::Corrupt`], [`StoreError::NewerVersion`],
     /// [`StoreError::Io`].
     pub fn open(dir: &Path) -> Result<(RunDir, RunFile, StateFile), StoreError> {
+        let dir = &*absolute(dir)?;
         // Before the lock: no lock file is left in a directory that holds no run.
         RunFile::load(dir)?;
         let lock = Lock::take(dir)?;
@@ -98,6 +100,7 @@ impl RunDir {
     /// # Errors
     /// As for [`RunDir::open`], but for [`StoreError::Owned`].
     pub fn peek(dir: &Path) -> Result<RunPeek, StoreError> {
+        let dir = &*absolute(dir)?;
         let run = RunFile::load(dir)?;
         let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
         let owner = Lock::owner(dir)?;
@@ -169,6 +172,11 @@ impl Drop for Claim {
     }
 }
 
+/// The directory by a path that holds wherever it is read: in a report, in a script, in another terminal.
+fn absolute(dir: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(dir).map_err(StoreError::io("find", dir))
+}
+
 /// Whether a name in a run directory is one that we give.
 fn is_ours(name: &str) -> bool {
     [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME]
@@ -216,5 +224,30 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     match std::fs::remove_file(path) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(err)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{input_of, run_file};
+    use super::*;
+
+    #[test]
+    fn a_claim_that_is_given_up_leaves_nothing_of_its_own_behind() {
+        let temp = tempfile::tempdir().unwrap();
+        let (new, empty, planned) = (temp.path().join("new"), temp.path().join("empty"), temp.path().join("planned"));
+        std::fs::create_dir(&empty).unwrap();
+        for dir in [&new, &empty] {
+            let claim = RunDir::claim(dir).unwrap();
+            crate::requests::spool(&b"{"[..], &claim.spool_path()).unwrap();
+        }
+        assert!(!new.exists());
+        assert!(names(&empty).unwrap().is_empty());
+        // A run that sent nothing is still a run.
+        let input = input_of(&temp.path().join("in.jsonl"), &[("a", "1")]);
+        drop(RunDir::create(&planned, &run_file(&input)).unwrap());
+        let before = names(&planned).unwrap();
+        drop(RunDir::claim(&planned).unwrap());
+        assert_eq!(names(&planned).unwrap(), before);
     }
 }

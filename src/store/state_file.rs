@@ -31,6 +31,9 @@ pub struct StateFile {
     /// Attempts that had to be made again, by reason, over all sessions.
     #[serde(default)]
     pub re_driven: BTreeMap<String, u64>,
+    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
+    #[serde(default)]
+    pub attempts: [u64; 5],
     /// Milliseconds in which it was running, over all sessions.
     #[serde(default)]
     pub wall_ms: u64,
@@ -89,6 +92,7 @@ impl StateFile {
             cost: Money::ZERO,
             n_possibly_charged: 0,
             re_driven: BTreeMap::new(),
+            attempts: [0; 5],
             wall_ms: 0,
             session_wall_ms: 0,
             sessions: 0,

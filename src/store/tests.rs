@@ -174,24 +174,6 @@ fn a_spooled_input_survives_the_start_of_its_run() {
 }
 
 #[test]
-fn a_claim_that_is_given_up_leaves_nothing_of_its_own_behind() {
-    let temp = tempfile::tempdir().unwrap();
-    let (new, empty) = (temp.path().join("new"), temp.path().join("empty"));
-    std::fs::create_dir(&empty).unwrap();
-    for dir in [&new, &empty] {
-        let claim = RunDir::claim(dir).unwrap();
-        crate::requests::spool(&b"{"[..], &claim.spool_path()).unwrap();
-    }
-    assert!(!new.exists());
-    assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
-    // A run that sent nothing is still a run.
-    let place = Place::new();
-    let before = std::fs::read_dir(&place.dir).unwrap().count();
-    drop(RunDir::claim(&place.dir).unwrap());
-    assert_eq!(std::fs::read_dir(&place.dir).unwrap().count(), before);
-}
-
-#[test]
 fn d5_a_corrupt_state_is_refused_and_a_missing_one_is_made_anew() {
     let place = Place::new();
     let path = place.dir.join("state.json");
@@ -294,8 +276,7 @@ fn d1_a_journal_cut_at_any_byte_keeps_what_was_whole_and_can_be_appended_to() {
             }
         }
         // Appending works, and nothing is torn the second time.
-        let more = [kept, line_of(&place.input, 0, Outcome::Succeeded)].concat();
-        place.write(more);
+        place.write([kept, line_of(&place.input, 0, Outcome::Succeeded)].concat());
         let again = place.recover();
         assert_eq!((again.last_of(RequestNo(0)), again.n_bad, again.torn), (Last::Succeeded, 0, None));
     }

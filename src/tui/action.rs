@@ -142,19 +142,12 @@ const fn changing(info: ActionInfo) -> ActionInfo {
 /// Every action, in the order of the help; the key bar takes the same order, so the most important come first.
 pub const REGISTRY: &[ActionInfo] = &[
     entry(Action::Help, "help", &["?", "f1"], "show or close this help", Some("help"), &[Live]),
-    entry(
-        Action::Quit,
-        "quit",
-        &["q"],
-        "leave; with a run going on asks: drain, stop now or stay",
-        Some("quit"),
-        &[Live],
-    ),
+    entry(Action::Quit, "quit", &["q"], "leave; asks first when a run is going on", Some("quit"), &[Live]),
     changing(entry(
         Action::PauseRun,
         "pause-run",
         &["space", "p"],
-        "pause the run, or let it go on; what is in flight finishes",
+        "pause the run, or let it go on",
         Some("pause"),
         &[Live],
     )),
@@ -166,7 +159,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         Action::ReviveOrg,
         "revive-org",
         &["r"],
-        "revive the selected org: end its pause, or probe it when it is parked",
+        "end the org's pause, or probe it right now",
         Some("revive org"),
         &[Live],
     )),
@@ -174,7 +167,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         Action::PauseOrg,
         "pause-org",
         &["o"],
-        "pause the selected org; its requests go to the others",
+        "pause the org; its requests go to the others",
         Some("pause org"),
         &[Live],
     )),
@@ -182,7 +175,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         Action::CapUp,
         "cap-up",
         &["+", "="],
-        "raise the cap of the selected org; asks before it passes the polite cap",
+        "raise the cap; asks above the polite one",
         Some("cap up"),
         &[Live],
     )),
@@ -198,31 +191,17 @@ pub const REGISTRY: &[ActionInfo] = &[
         Action::NextFamily,
         "next-family",
         &["f"],
-        "select the next model family of the selected org, for the cap",
+        "select the model family that cap keys mean",
         Some("family"),
         &[Live],
     ),
-    entry(Action::LogSize, "log-size", &["L"], "make the log bigger, full, or small again", Some("log"), &[Live]),
+    entry(Action::LogSize, "log-size", &["L"], "make the log bigger, full, small again", Some("log"), &[Live]),
     entry(Action::LogUp, "log-up", &["pageup"], "scroll the log up", None, &[Live]),
     entry(Action::LogDown, "log-down", &["pagedown"], "scroll the log down", None, &[Live]),
     entry(Action::LogFollow, "log-follow", &["end"], "follow the log again", None, &[Live]),
-    entry(
-        Action::ToggleMouse,
-        "toggle-mouse",
-        &["m"],
-        "release the mouse so that text can be selected, or take it",
-        None,
-        &[Live],
-    ),
+    entry(Action::ToggleMouse, "toggle-mouse", &["m"], "leave the mouse to the terminal, or take it", None, &[Live]),
     entry(Action::Dismiss, "dismiss", &["esc"], "take the message away", None, &[Live]),
-    entry(
-        Action::Interrupt,
-        "interrupt",
-        &["ctrl-c"],
-        "stop the run (it can be resumed) and leave; again: leave at once",
-        None,
-        &Context::ALL,
-    ),
+    entry(Action::Interrupt, "interrupt", &["ctrl-c"], "stop the run and leave; again: at once", None, &Context::ALL),
     entry(Action::Suspend, "suspend", &["ctrl-z"], "go to the background; fg comes back", None, &Context::ALL),
     entry(Action::Redraw, "redraw", &["ctrl-l"], "draw the screen again", None, &Context::ALL),
     entry(Action::CloseHelp, "close-help", &["esc", "?", "f1", "q"], "close the help", Some("close"), &[Help]),
@@ -236,7 +215,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         Action::StopNow,
         "stop-now",
         &["s", "q"],
-        "abandon what is in flight and leave; the run can be resumed",
+        "abandon what is in flight and leave",
         Some("stop now"),
         &[QuitDialog],
     ),
@@ -280,6 +259,13 @@ pub fn by_name(name: &str) -> Option<Action> {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn every_text_of_the_help_can_be_read_whole_at_80_columns() {
+        for info in REGISTRY {
+            assert!(info.help.chars().count() <= 47, "{}: {}", info.name, info.help.chars().count());
+        }
+    }
 
     #[test]
     fn names_are_unique_and_kebab_case_and_lead_back_to_their_action() {

@@ -8,6 +8,7 @@
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -129,6 +130,7 @@ fn open(path: &Path) -> Result<File, LogError> {
     File::options()
         .create(true)
         .append(true)
+        .mode(0o600)
         .open(path)
         .map_err(|source| LogError::File { path: path.to_owned(), source })
 }

@@ -45,9 +45,13 @@ fn org_action(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), S
     if ui.is_over(snapshot) {
         return Err("the run is over".to_owned());
     }
-    let resting = matches!(org.condition, Condition::Parked { .. }) || org.condition.is_paused();
+    // A wait that the API asked for is not cut short; one of our own after failures may be.
+    let resting = match &org.condition {
+        Condition::Parked { .. } | Condition::BreakerOpen { .. } => true,
+        condition => condition.is_paused(),
+    };
     match action {
-        Action::ReviveOrg if !resting => Err(format!("{} is neither parked nor paused", org.label)),
+        Action::ReviveOrg if !resting => Err(format!("{} is not parked, paused or failing", org.label)),
         Action::PauseOrg if org.condition.is_paused() => {
             Err(format!("{} is paused already; revive it to go on", org.label))
         }

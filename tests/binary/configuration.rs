@@ -47,7 +47,7 @@ fn a_mistake_in_the_config_file_is_named_with_file_line_value_and_what_is_allowe
     place.config("");
     let named = place.run(&["run", &input, "--config", &place.text("no.toml")]);
     named.refused(2, &["no.toml"]);
-    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
+    assert_eq!((server.stats().n_messages, place.runs()), (0, Vec::new()));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_mistake_in_the_environment_or_in_a_flag_is_named_with_its_value_and_what_is
         place.set("EPS_BATCH_STUCK_HOURS", blank);
         assert_eq!(place.run(&["config", "--check"]).code, 0);
     }
-    assert_eq!(server.stats().n_requests, 0);
+    assert_eq!(server.stats().n_messages, 0);
 }
 
 #[test]

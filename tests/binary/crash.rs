@@ -39,8 +39,8 @@ fn d1_a_run_that_is_killed_at_random_moments_has_every_id_once_and_pays_twice_on
         };
         let running = place.start(&args);
         // Somewhere in the next fiftieth to eighth of the run, at a moment that the server chooses by its load.
-        let until = server.stats().n_requests + rng.u64(8..50);
-        wait_for("so many requests", || (server.stats().n_requests >= until).then_some(()));
+        let until = server.stats().n_messages + rng.u64(8..50);
+        wait_for("so many requests", || (server.stats().n_messages >= until).then_some(()));
         let ended = running.kill();
         assert_eq!(ended.code, 137, "{}", ended.stderr);
         let stats = server.stats();
@@ -68,10 +68,10 @@ fn d1_a_run_that_is_killed_at_random_moments_has_every_id_once_and_pays_twice_on
     assert!(place.files().iter().all(|(path, _)| !path.to_string_lossy().ends_with(".fandeck-tmp")));
 
     // A finished run sends nothing and ends as it ended; so does a second run of the same file.
-    let sent = stats.n_requests;
+    let sent = stats.n_messages;
     assert_eq!(finished(&place.run(&["resume", &dir, "--json"]))["n_succeeded"], 400);
     let again = finished(&place.run(&["run", &input, "--json"]));
-    assert_eq!((&again["n_cached"], server.stats().n_requests), (&400.into(), sent));
+    assert_eq!((&again["n_cached"], server.stats().n_messages), (&400.into(), sent));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn d1_a_torn_line_is_kept_aside_and_its_request_is_sent_again() {
     assert_eq!((resumed.code, &finished(&resumed)["n_succeeded"]), (0, &10.into()));
     assert!(resumed.stderr.contains("results.torn-0"), "{}", resumed.stderr);
     assert_eq!(fs::read(place.path("run/results.torn-0")).unwrap(), whole[last_line..torn]);
-    assert_eq!((server.stats().n_requests, place.export(&dir, &[]).len()), (11, 10));
+    assert_eq!((server.stats().n_messages, place.export(&dir, &[]).len()), (11, 10));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn d1_noise_in_the_middle_of_the_journal_is_said_and_costs_no_other_line() {
     file.write_all(b"\xff\xfenoise\n").unwrap();
     file.write_all(&whole).unwrap();
     let resumed = place.run(&["resume", &dir, "--json"]);
-    assert_eq!((resumed.code, server.stats().n_requests), (0, 10));
+    assert_eq!((resumed.code, server.stats().n_messages), (0, 10));
     assert!(resumed.stderr.contains("1 lines of the journal cannot be read"), "{}", resumed.stderr);
     assert_eq!(place.export(&dir, &[]).len(), 10);
 }

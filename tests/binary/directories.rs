@@ -30,7 +30,7 @@ fn a_directory_of_somebody_else_is_refused_and_left_alone() {
         place.run(&[command, &place.text("home-dir")]).refused(2, &["is not a run directory"]);
         place.run(&[command, &place.text("none")]).refused(2, &["is not a run directory"]);
     }
-    assert_eq!((fs::read_dir(place.path("home-dir")).unwrap().count(), server.stats().n_requests), (1, 0));
+    assert_eq!((fs::read_dir(place.path("home-dir")).unwrap().count(), server.stats().n_messages), (1, 0));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_place_that_cannot_be_written_is_a_clear_error_and_nothing_is_sent() {
     place.set("XDG_CACHE_HOME", &place.text("cache"));
     place.set("XDG_STATE_HOME", &place.text("a-file"));
     place.run(&["run", &input, "--json"]).refused(2, &["log directory", "a-file"]);
-    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
+    assert_eq!((server.stats().n_messages, place.runs()), (0, Vec::new()));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn d5_a_corrupt_state_is_refused_by_path_and_not_touched() {
     let place = Place::at(&server);
     let (input, dir) = (place.requests(5), place.text("run"));
     assert_eq!(place.run(&["run", &input, "--run-dir", &dir, "--json"]).code, 0);
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     for name in ["state.json", "run.json"] {
         let path = place.text(&format!("run/{name}"));
         let good = fs::read(&path).unwrap();
@@ -104,7 +104,7 @@ fn d5_a_corrupt_state_is_refused_by_path_and_not_touched() {
         assert_eq!(fs::read(&path).unwrap(), bad);
         fs::write(&path, good).unwrap();
     }
-    assert_eq!((place.run(&["resume", &dir]).code, server.stats().n_requests), (0, before));
+    assert_eq!((place.run(&["resume", &dir]).code, server.stats().n_messages), (0, before));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn d8_a_cache_that_is_damaged_or_foreign_is_refused_with_the_way_around_it() {
     place.write("cache-dir/answers.sqlite", "this is somebody's letter, not a database at all");
     let args = ["run", &*input, "--json", "--cache-dir", &*place.text("cache-dir")];
     place.run(&args).refused(2, &["answers.sqlite", "--no-cache"]);
-    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
+    assert_eq!((server.stats().n_messages, place.runs()), (0, Vec::new()));
     assert_eq!(place.run(&[&args[..], &["--no-cache"]].concat()).code, 0);
     let letter = fs::read_to_string(place.path("cache-dir/answers.sqlite")).unwrap();
     assert!(letter.starts_with("this is somebody's letter"));

@@ -45,12 +45,12 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
     assert!(blocked.contains("failed to write") && blocked.contains("free some space"), "{blocked}");
     // What is in flight ends, and no more is sent. The plain truth is in the progress lines, too.
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
-    let at_rest = server.stats().n_requests;
+    let at_rest = server.stats().n_messages;
     assert!(at_rest < 300);
     running.line("progress while blocked", |line| {
         line.contains("\"progress\"") && line.contains("\"store_trouble\":\"failed to write")
     });
-    assert_eq!(server.stats().n_requests, at_rest);
+    assert_eq!(server.stats().n_messages, at_rest);
 
     fs::remove_file(&ballast).unwrap();
     let ended = running.end();
@@ -58,7 +58,7 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
     assert_eq!((ended.code, &line["n_succeeded"]), (0, &300.into()), "{line}");
     assert_eq!(place.export(&dir, &[]).len(), 300);
     let stats = server.stats();
-    assert_eq!((stats.n_requests, stats.bodies_accepted_twice), (300, 0));
+    assert_eq!((stats.n_messages, stats.bodies_accepted_twice), (300, 0));
 }
 
 #[test]
@@ -88,4 +88,47 @@ fn d4_a_run_that_is_stopped_while_the_disk_is_full_says_what_is_lost_and_resumes
     let line = finished(&resumed);
     assert_eq!(resumed.code, 0, "{line}");
     assert_eq!(place.export(&dir, &[]).len(), 300);
+}
+
+#[test]
+fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let Some(small) = Small::mount(&place.path("small")) else {
+        eprintln!("not tested: this user may not mount a tmpfs");
+        return;
+    };
+    let ballast = small.0.join("ballast");
+    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    place.requests(300);
+    let args = ["run", "in.jsonl", "--run-dir", "small/run", "--yes", "--cap", "4"];
+    let mut terminal = crate::screen::builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
+    terminal.wait_until(|screen| screen.contains("DISK: ") && screen.contains("free some space")).unwrap();
+    fs::remove_file(&ballast).unwrap();
+    terminal.wait_until(|screen| screen.contains("finished") && !screen.contains("DISK: ")).unwrap();
+    terminal.send(termlens::Key::Char('q')).unwrap();
+    let status = terminal.wait_exit().unwrap();
+    assert_eq!(status.code(), Some(0), "{}", terminal.screen());
+    assert_eq!(place.export(&place.text("small/run"), &[]).len(), 300);
+}
+
+#[test]
+fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
+    let server = Server::slow(40);
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(150), place.text("run"));
+    let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
+    running.line("the start", |line| line.contains("run-started"));
+    wait_for("answers in the journal", || {
+        fs::metadata(place.path("run/results.jsonl")).ok().filter(|meta| meta.len() > 0).map(drop)
+    });
+    fs::rename(place.path("run"), place.path("elsewhere")).unwrap();
+    running.line("trouble of the store", |line| line.contains("notice") && line.contains("failed to write"));
+    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    let at_rest = server.stats().n_messages;
+    fs::rename(place.path("elsewhere"), place.path("run")).unwrap();
+    let ended = running.end();
+    assert_eq!((ended.code, at_rest < 150), (0, true), "{}", ended.stderr);
+    assert_eq!(place.export(&dir, &[]).len(), 150);
+    assert_eq!(server.stats().bodies_accepted_twice, 0);
 }

@@ -10,7 +10,7 @@ use crate::support::{Ended, Place, Running, Server, finished, ids, request};
 #[track_caller]
 fn refused(server: &Server, place: &Place, ended: &Ended, texts: &[&str]) {
     ended.refused(2, texts);
-    assert_eq!(server.stats().n_requests, 0);
+    assert_eq!(server.stats().n_messages, 0);
     assert_eq!((place.runs(), &*ended.stdout), (Vec::new(), ""));
 }
 
@@ -145,7 +145,7 @@ fn d12_bad_standard_input_leaves_no_run_directory_behind() {
     for text in ["{\n", ""] {
         let ended = piped(&place, &["run", "-", "--json"], text);
         ended.refused(2, &[if text.is_empty() { "holds no request" } else { "line 1: not JSON" }]);
-        assert_eq!((place.runs(), server.stats().n_requests), (Vec::new(), 0));
+        assert_eq!((place.runs(), server.stats().n_messages), (Vec::new(), 0));
         // A directory that was named and empty before is empty again, and can be used.
         fs::create_dir_all(place.path("named")).unwrap();
         piped(&place, &["run", "-", "--json", "--run-dir", &place.text("named")], text).refused(2, &[]);
@@ -182,14 +182,37 @@ fn d2_an_edited_input_is_refused_with_counts_and_goes_on_only_when_that_is_accep
     lines.truncate(18);
     lines.push(new.trim_end());
     let input = place.write("in.jsonl", lines.join("\n"));
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let texts = [&*input, "has changed since the run was made", "17 ", "1 ", "2 ", "--accept-changed-input"];
     place.run(&["resume", &dir, "--json"]).refused(2, &texts);
     place.run(&["export", &dir]).refused(2, &["has changed", "--accept-changed-input"]);
-    assert_eq!(server.stats().n_requests, before);
+    assert_eq!(server.stats().n_messages, before);
     let ended = place.run(&["resume", &dir, "--json", "--accept-changed-input"]);
     let line = finished(&ended);
-    assert_eq!((ended.code, &line["n_total"], server.stats().n_requests), (0, &19.into(), before + 2), "{line}");
+    assert_eq!((ended.code, &line["n_total"], server.stats().n_messages), (0, &19.into(), before + 2), "{line}");
     let export = place.export(&dir, &["--accept-changed-input"]);
     assert_eq!((export.len(), ids(&export)[18]), (19, "new"));
+}
+
+#[test]
+fn d2_an_input_that_is_edited_under_the_run_ends_it_and_no_changed_line_is_sent() {
+    let server = Server::slow(60);
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(100), place.text("run"));
+    let good = fs::read_to_string(&input).unwrap();
+    let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
+    running.line("the start", |line| line.contains("run-started"));
+    crate::support::wait_for("some answers", || (server.stats().bodies_accepted > 20).then_some(()));
+    // In place, as an editor that keeps the file does it.
+    let edited = good.replace("judge case", "JUDGE CASE");
+    fs::OpenOptions::new().write(true).open(&input).unwrap().write_all(edited.as_bytes()).unwrap();
+    let ended = running.end();
+    let line = finished(&ended);
+    assert_eq!((ended.code, &line["status"]), (4, &"incomplete".into()), "{line}");
+    assert!(ended.stdout.contains("was changed after the run read it"), "{}", ended.stdout);
+    // With the old file back it goes on where it was.
+    place.write("in.jsonl", good);
+    assert_eq!(finished(&place.run(&["resume", &dir, "--json"]))["n_succeeded"], 100);
+    assert_eq!(place.export(&dir, &[]).len(), 100);
+    assert_eq!(server.stats().bodies_accepted, 100);
 }

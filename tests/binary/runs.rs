@@ -89,15 +89,15 @@ fn a_second_run_of_the_same_file_sends_nothing() {
     let place = Place::at(&server);
     let input = place.requests(50);
     assert_eq!(place.run(&["run", &input, "--json"]).code, 0);
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let again = place.run(&["run", &input, "--run-dir", &place.text("again"), "--json"]);
     let line = finished(&again);
     assert_eq!((again.code, counts(&line)), (0, [50, 50, 0, 0, 0, 0, 0]));
-    assert_eq!((server.stats().n_requests, line["cost_usd"].as_f64()), (before, Some(0.0)));
+    assert_eq!((server.stats().n_messages, line["cost_usd"].as_f64()), (before, Some(0.0)));
     assert_eq!(place.export(&place.text("again"), &[]).len(), 50);
     // Without the cache it is paid again, which is what was asked for.
     let paid = finished(&place.run(&["run", &input, "--no-cache", "--json"]));
-    assert_eq!((counts(&paid), server.stats().n_requests), ([50, 0, 50, 0, 0, 0, 0], before + 50));
+    assert_eq!((counts(&paid), server.stats().n_messages), ([50, 0, 50, 0, 0, 0, 0], before + 50));
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn d6_eight_alike_are_eight_calls_and_eight_hits() {
     let lines: String = (0..8).map(|no| request(&format!("draw-{no}"), "the same")).collect();
     let input = place.write("in.jsonl", lines);
     assert_eq!(counts(&finished(&place.run(&["run", &input, "--json"]))), [8, 0, 8, 0, 0, 0, 0]);
-    assert_eq!(server.stats().n_requests, 8);
+    assert_eq!(server.stats().n_messages, 8);
     assert_eq!(counts(&finished(&place.run(&["run", &input, "--json"]))), [8, 8, 0, 0, 0, 0, 0]);
-    assert_eq!(server.stats().n_requests, 8);
+    assert_eq!(server.stats().n_messages, 8);
 }
 
 #[test]
@@ -144,12 +144,12 @@ fn l19_refused_and_invalid_ones_are_counted_apart_end_with_3_and_are_not_cached(
     assert_eq!(invalid["result"]["error"]["error"]["type"], "invalid_request_error");
     assert_eq!(last_json(&place.run(&["report", &dir, "--json"]).stdout), line);
     // Resuming a finished run sends nothing and ends as it ended; only what succeeded was cached.
-    let before = server.stats().n_requests;
+    let before = server.stats().n_messages;
     let resumed = place.run(&["resume", &dir, "--json"]);
     assert_eq!((resumed.code, counts(&finished(&resumed))), (3, [30, 0, 25, 3, 2, 0, 0]));
-    assert_eq!(server.stats().n_requests, before);
+    assert_eq!(server.stats().n_messages, before);
     let again = finished(&place.run(&["run", &input, "--json"]));
-    assert_eq!((again["n_cached"].as_u64(), server.stats().n_requests), (Some(25), before + 5));
+    assert_eq!((again["n_cached"].as_u64(), server.stats().n_messages), (Some(25), before + 5));
 }
 
 #[test]
@@ -187,6 +187,51 @@ fn a_run_without_a_place_gets_one_that_is_found_again() {
     let status = last_json(&place.run(&["status", dir.to_str().unwrap(), "--json"]).stdout);
     assert_eq!((&status["n_succeeded"], &status["live"], &status["exit_code"]), (&5.into(), &false.into(), &0.into()));
     assert!(place.run(&["status", dir.to_str().unwrap()]).stdout.contains("5 of 5"));
+}
+
+#[test]
+fn a_run_directory_is_named_by_a_path_that_holds_anywhere() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    place.requests(3);
+    let line = finished(&place.run(&["run", "in.jsonl", "--run-dir", "here/run", "--json"]));
+    assert_eq!(line["run_dir"], place.text("here/run"));
+    assert_eq!(last_json(&place.run(&["report", "./here/run", "--json"]).stdout), line);
+    place.run(&["run", "in.jsonl", "--run-dir", ""]).refused(2, &["--run-dir"]);
+}
+
+#[test]
+fn l16_an_answer_that_never_comes_is_given_up_and_what_it_may_have_cost_is_counted() {
+    let server = Server::with("", ["[[orgs.faults]]\nkind = \"hang\"\nfrom-call = 6\nto-call = 7", "", ""]);
+    let place = Place::at(&server);
+    place.more_config(
+        "[wire]\nconnect-timeout = \"1s\"\nfirst-byte-timeout = \"1s\"\nfirst-byte-per-1k-tokens = \"0s\"\n",
+    );
+    let line = finished(&place.run(&["run", &place.requests(40), "--json", "--cap", "4"]));
+    assert_eq!((counts(&line), &line["n_possibly_charged"]), ([40, 0, 40, 0, 0, 0, 0], &2.into()));
+    assert_eq!(server.stats().n_hung, 2);
+}
+
+#[test]
+fn the_simulated_api_is_a_server_too_and_ends_by_a_signal() {
+    let place = Place::new();
+    let args =
+        ["simulate", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--scenario", "calm", "--time-scale", "50"];
+    let mut simulate = place.start(&args);
+    let said = simulate.line("its address", |line| line.starts_with("fandeck simulate: http://127.0.0.1:"));
+    let url = said.split_whitespace().nth(2).unwrap().to_owned();
+    let key = simulate.line("a key", |line| line.contains("is org batch"));
+    simulate.line("the statistics", |line| line.contains("/_sim/stats"));
+    let mut place = place;
+    place.set("ANTHROPIC_BASE_URL", &url);
+    place.set("ANTHROPIC_BATCH_KEY", key.split_whitespace().nth(1).unwrap());
+    assert_eq!(counts(&finished(&place.run(&["run", &place.requests(20), "--json"])))[2], 20);
+    simulate.signal(rustix::process::Signal::TERM);
+    assert_eq!(simulate.end().code, 0);
+    place.run(&["simulate", "--listen", "nowhere"]).refused(2, &["nowhere", "127.0.0.1:8787"]);
+    place.run(&["simulate", "--scenario", "none"]).refused(2, &["none", "calm", "storm"]);
+    place.run(&["demo", "--time-scale", "nan"]).refused(2, &["--time-scale", "a number above 0"]);
+    place.run(&["demo", "--requests", "0"]).refused(2, &["--requests 0"]);
 }
 
 #[test]

@@ -8,13 +8,15 @@ use crate::support::{DEADLINE, Place, Server, wait_for};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
 
-/// Three orgs that answer after 40 ms.
-const SCENARIO: &str = "summary = \"a test\"\nlatency = { p50-ms = 40, p95-ms = 60 }\n\
-    [[orgs]]\nlabel = \"high-prio\"\nkey = \"sim-high-prio\"\n\
+/// Requests that last longer than any test looks at them, with answers after 400 ms.
+const LONG: u32 = 4_000;
+
+/// Three orgs.
+const ORGS: &str = "[[orgs]]\nlabel = \"high-prio\"\nkey = \"sim-high-prio\"\n\
     [[orgs]]\nlabel = \"batch\"\nkey = \"sim-batch\"\n\
     [[orgs]]\nlabel = \"low-prio\"\nkey = \"sim-low-prio\"\n";
 
-fn builder(place: &Place) -> TerminalBuilder {
+pub(crate) fn builder(place: &Place) -> TerminalBuilder {
     Terminal::builder()
         .size(120, 40)
         .timeout(DEADLINE)
@@ -23,13 +25,19 @@ fn builder(place: &Place) -> TerminalBuilder {
         .current_dir(place.path(""))
 }
 
-/// A demo on a screen, with requests for half a minute and more, or for a moment.
+/// Writes the scenario of a demo; gives its path.
+fn scenario(place: &Place, requests: u32) -> String {
+    let ms = if requests == LONG { 400 } else { 40 };
+    place.write("scenario.toml", format!("summary = \"a test\"\nlatency = {{ p50-ms = {ms}, p95-ms = {ms} }}\n{ORGS}"))
+}
+
+/// A demo on a screen.
 fn demo(place: &Place, requests: u32) -> Terminal {
     demo_in(builder(place), place, requests)
 }
 
 fn demo_in(builder: TerminalBuilder, place: &Place, requests: u32) -> Terminal {
-    let scenario = place.write("scenario.toml", SCENARIO);
+    let scenario = scenario(place, requests);
     let n = requests.to_string();
     let run = place.text("run");
     let args = ["demo", "--scenario", &scenario, "--requests", &n, "--run-dir", &run];
@@ -78,11 +86,12 @@ fn the_demo_shows_every_org_and_ends_by_itself_with_a_summary_on_the_normal_scre
 #[test]
 fn help_opens_and_closes_by_question_mark_and_f1_and_names_the_log_file() {
     let place = Place::new();
-    let mut terminal = demo(&place, 30_000);
+    let mut terminal = demo(&place, LONG);
     terminal.wait_until(is_live).unwrap();
     for (open, close) in [(Key::Char('?'), Key::Esc), (Key::F(1), Key::Char('?'))] {
         terminal.send(open).unwrap();
-        terminal.wait_until(|screen| screen.contains(" help ") && screen.contains("pause-run")).unwrap();
+        let all = [" help ", "pause-run", "run.logs/run.log"];
+        terminal.wait_until(|screen| all.iter().all(|text| screen.contains(text))).unwrap();
         terminal.send(close).unwrap();
         terminal.wait_until(|screen| !screen.contains("pause-run")).unwrap();
     }
@@ -93,7 +102,7 @@ fn help_opens_and_closes_by_question_mark_and_f1_and_names_the_log_file() {
 #[test]
 fn q_asks_what_to_do_esc_stays_and_s_stops_with_exit_4() {
     let place = Place::new();
-    let mut terminal = demo(&place, 30_000);
+    let mut terminal = demo(&place, LONG);
     terminal.wait_until(is_live).unwrap();
     terminal.send(Key::Char('q')).unwrap();
     terminal.wait_until(|screen| screen.contains("leave?") && screen.contains("stop now")).unwrap();
@@ -115,7 +124,7 @@ fn q_asks_what_to_do_esc_stays_and_s_stops_with_exit_4() {
 #[test]
 fn q_then_d_lets_what_is_in_flight_finish_and_ends_with_4() {
     let place = Place::new();
-    let mut terminal = demo(&place, 30_000);
+    let mut terminal = demo(&place, LONG);
     terminal.wait_until(is_live).unwrap();
     terminal.send(Key::Char('q')).unwrap();
     terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
@@ -136,7 +145,7 @@ fn t1_ctrl_c_and_signals_give_the_terminal_back_and_end_with_their_codes() {
     ];
     for (end, code) in ends {
         let place = Place::new();
-        let mut terminal = demo(&place, 30_000);
+        let mut terminal = demo(&place, LONG);
         terminal.wait_until(is_live).unwrap();
         end(&mut terminal).unwrap();
         let text = ends_with(terminal, code).full_text();
@@ -151,7 +160,7 @@ fn t1_ctrl_c_and_signals_give_the_terminal_back_and_end_with_their_codes() {
 fn t1_ctrl_c_works_inside_dialogs_and_text_fields() {
     for keys in [&["q"][..], &["?"], &["?", "/", "c"]] {
         let place = Place::new();
-        let mut terminal = demo(&place, 30_000);
+        let mut terminal = demo(&place, LONG);
         terminal.wait_until(is_live).unwrap();
         for key in keys {
             terminal.send_str(key).unwrap();
@@ -165,7 +174,7 @@ fn t1_ctrl_c_works_inside_dialogs_and_text_fields() {
 #[test]
 fn t2_no_size_and_no_storm_of_sizes_breaks_the_screen() {
     let place = Place::new();
-    let mut terminal = demo(&place, 30_000);
+    let mut terminal = demo(&place, LONG);
     terminal.wait_until(is_live).unwrap();
     for (columns, rows) in [(2, 2), (300, 100), (3, 90), (200, 2), (79, 23), (41, 11)] {
         terminal.resize(columns, rows).unwrap();
@@ -189,9 +198,9 @@ fn t2_no_size_and_no_storm_of_sizes_breaks_the_screen() {
 #[test]
 fn t2_a_key_that_is_pressed_in_the_moment_of_a_resize_is_not_lost() {
     let place = Place::new();
-    let mut terminal = demo(&place, 30_000);
+    let mut terminal = demo(&place, LONG);
     terminal.wait_until(is_live).unwrap();
-    for columns in 121..151 {
+    for columns in 121..136 {
         terminal.resize(columns, 40).unwrap();
         terminal.send(Key::Char('?')).unwrap();
         terminal.wait_until(|screen| screen.contains("pause-run")).unwrap();
@@ -208,7 +217,7 @@ fn coloured_and_marked(screen: &Screen) -> (usize, usize) {
     let (mut coloured, mut marked) = (0, 0);
     for row in 0..screen.rows() {
         for column in 0..screen.cols() {
-            let style = *screen.cell(row, column).unwrap().style();
+            let style = screen.cell(row, column).unwrap().style();
             coloured += usize::from(style.fg != Color::Default || style.bg != Color::Default);
             marked += usize::from(style.bold || style.reverse);
         }
@@ -220,7 +229,7 @@ fn coloured_and_marked(screen: &Screen) -> (usize, usize) {
 fn t4_no_color_writes_no_colour_and_still_shows_what_is_selected_and_an_empty_one_means_colour() {
     for (value, wants_colour) in [("1", false), ("", true)] {
         let place = Place::new();
-        let mut terminal = demo_in(builder(&place).env("NO_COLOR", value), &place, 30_000);
+        let mut terminal = demo_in(builder(&place).env("NO_COLOR", value), &place, LONG);
         let screen = terminal.snapshot_after_for(is_live, DEADLINE);
         // The screen is never still while a run goes on: any picture of it will do.
         let screen = screen.unwrap_or_else(|_| terminal.screen());
@@ -235,11 +244,11 @@ fn t4_no_color_writes_no_colour_and_still_shows_what_is_selected_and_an_empty_on
 #[test]
 fn the_modes_of_the_line_are_given_back_too() {
     let place = Place::new();
-    let scenario = place.write("scenario.toml", SCENARIO);
-    for (requests, end) in [("60", None), ("30000", Some(Key::Ctrl('c')))] {
+    for (requests, end) in [(60, None), (LONG, Some(Key::Ctrl('c')))] {
+        let scenario = scenario(&place, requests);
         let script = format!(
             "{BINARY} demo --scenario {scenario} --requests {requests} --run-dir {}; echo code $?; stty -a; read line",
-            place.text(requests)
+            place.text(&requests.to_string())
         );
         let mut terminal = builder(&place).env("PATH", "/usr/bin:/bin").args(["-c", &script]).spawn("sh").unwrap();
         terminal.wait_until(is_live).unwrap();
@@ -261,12 +270,12 @@ fn the_modes_of_the_line_are_given_back_too() {
 #[test]
 fn t5_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_screen_back() {
     let place = Place::new();
-    let scenario = place.write("scenario.toml", SCENARIO);
+    let scenario = scenario(&place, LONG);
     let builder = builder(&place).env("PATH", "/usr/bin:/bin").env("PS1", "ready> ");
     let mut terminal = builder.args(["--norc", "--noprofile", "-i"]).spawn("bash").unwrap();
     terminal.wait_until(|screen| screen.contains("ready>")).unwrap();
     terminal
-        .send_str(&format!("{BINARY} demo --scenario {scenario} --requests 30000 --run-dir {}\r", place.text("run")))
+        .send_str(&format!("{BINARY} demo --scenario {scenario} --requests {LONG} --run-dir {}\r", place.text("run")))
         .unwrap();
     terminal.wait_until(is_live).unwrap();
     terminal.send(Key::Ctrl('z')).unwrap();
@@ -288,17 +297,20 @@ fn a_run_on_a_terminal_asks_first_shows_the_run_and_stays_until_the_operator_lea
     let server = Server::slow(40);
     let place = Place::at(&server);
     let input = place.requests(40);
-    let run = |answer: char| {
+    let run = |answer: &[Key]| {
         let mut terminal = builder(&place).args(["run", &input]).spawn(BINARY).unwrap();
         terminal.wait_until(|screen| screen.contains("Launch? [y/N]")).unwrap();
         assert!(terminal.screen().contains("projected cost $"));
-        terminal.send(Key::Char(answer)).unwrap();
-        terminal.send(Key::Enter).unwrap();
+        for key in answer {
+            terminal.send(*key).unwrap();
+        }
         terminal
     };
-    ends_with(run('n'), 2);
-    assert_eq!((server.stats().n_requests, place.runs()), (0, Vec::new()));
-    let mut terminal = run('y');
+    ends_with(run(&[Key::Char('n'), Key::Enter]), 2);
+    let status = run(&[Key::Ctrl('c')]).wait_exit().unwrap();
+    assert_eq!(status.signal(), Some("Interrupt"));
+    assert_eq!((server.stats().n_messages, place.runs()), (0, Vec::new()));
+    let mut terminal = run(&[Key::Char('y'), Key::Enter]);
     terminal.wait_until(is_live).unwrap();
     wait_for("all answers", || (server.stats().bodies_accepted == 40).then_some(()));
     terminal.wait_until(|screen| screen.contains("finished")).unwrap();
@@ -317,9 +329,9 @@ fn pausing_stops_sending_and_space_again_goes_on() {
     terminal.send(Key::Char(' ')).unwrap();
     terminal.wait_until(|screen| screen.contains("paused")).unwrap();
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
-    let at_rest = server.stats().n_requests;
+    let at_rest = server.stats().n_messages;
     terminal.send(Key::Char(' ')).unwrap();
-    wait_for("more requests", || (server.stats().n_requests > at_rest).then_some(()));
+    wait_for("more requests", || (server.stats().n_messages > at_rest).then_some(()));
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
 }

@@ -1,9 +1,9 @@
 //! The promises of the dispatcher in bad weather, each with its floor, in virtual time.
 
-use super::weather::all;
+use super::weather::figures::all;
 
-/// Share of the load that is promised for: limits and rates scale alike, and a debug build is slow.
-const LOAD: f64 = 0.25;
+/// The load that is promised for.
+const LOAD: f64 = 1.0;
 
 fn holds(ix: usize) {
     let experiment = &all()[ix];

@@ -44,8 +44,11 @@ pub(super) struct Fate<'r> {
 }
 
 impl Ended {
-    /// The row that was processed as the `rank`-th. Rows are processed, and results come, in no order of theirs.
+    /// The row that was processed as the `rank`-th, from 0; `None` after the last one. Rows are processed, and results come, in no order of theirs.
     pub(super) fn at(&self, rank: usize) -> Option<Fate<'_>> {
+        if rank >= self.rows.len() {
+            return None;
+        }
         let at = shuffled(rank, self.rows.len(), self.batch);
         let (custom_id, what) = self.rows.get(at)?;
         let mut rng = ids::rng(self.seed, self.batch ^ ROW_DRAWS, at as u64);

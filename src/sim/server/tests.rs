@@ -15,6 +15,14 @@ use super::*;
 /// One key for each way to be answered.
 const SCENARIO: &str = r#"
 summary = "test"
+batches = { p50-s = 0, p95-s = 0 }
+
+[[orgs]]
+label = "cut-results"
+key = "cut-results"
+[[orgs.faults]]
+kind = "cut-body"
+on = "batch-results"
 
 [[orgs]]
 label = "good"
@@ -217,4 +225,90 @@ fn an_address_that_others_can_reach_is_warned_about() {
         assert_eq!(warning.is_some(), warned, "{address}");
         assert!(warning.is_none_or(|text| text.contains("WARNING") && text.contains("127.0.0.1")));
     }
+}
+
+#[tokio::test]
+async fn a_stream_arrives_event_by_event_and_a_cut_one_breaks() {
+    let running = start().await;
+    let mut streamed: Value = serde_json::from_slice(&body()).unwrap();
+    streamed["stream"] = json!(true);
+    let streamed = Bytes::from(streamed.to_string());
+    let answered = running.post("good", streamed.clone()).send().await.unwrap();
+    assert_eq!(answered.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let text = answered.text().await.unwrap();
+    assert!(text.starts_with("event: message_start\n") && text.ends_with("\"message_stop\"}\n\n"), "{text}");
+    let cut = running.post("cut", streamed).send().await.unwrap();
+    assert!(cut.bytes().await.is_err());
+}
+
+#[tokio::test]
+async fn the_results_of_a_batch_are_streamed_and_a_cut_download_breaks_in_its_middle() {
+    let running = start().await;
+    let n = 2_000;
+    let params: Value = serde_json::from_slice(&body()).unwrap();
+    let rows: Vec<Value> = (0..n).map(|at| json!({"custom_id": format!("row-{at}"), "params": params})).collect();
+    let create = Bytes::from(json!({"requests": rows}).to_string());
+    for (key, whole) in [("good", true), ("cut-results", false)] {
+        let call = |method: reqwest::Method, path: &str| {
+            running
+                .client
+                .request(method, format!("{}{path}", running.api))
+                .header("x-api-key", key)
+                .header("anthropic-version", "2023-06-01")
+                .header("content-type", "application/json")
+        };
+        let created = call(reqwest::Method::POST, "/v1/messages/batches").body(create.clone()).send().await.unwrap();
+        let created: Value = serde_json::from_slice(&created.bytes().await.unwrap()).unwrap();
+        assert_eq!(created["processing_status"], "in_progress");
+        let path = format!("/v1/messages/batches/{}", created["id"].as_str().unwrap());
+        let ended: Value =
+            serde_json::from_slice(&call(reqwest::Method::GET, &path).send().await.unwrap().bytes().await.unwrap())
+                .unwrap();
+        assert_eq!(ended["results_url"], format!("{}{path}/results", running.api));
+        let mut results = call(reqwest::Method::GET, &format!("{path}/results")).send().await.unwrap();
+        let mut text = Vec::new();
+        let broken = loop {
+            match results.chunk().await {
+                Ok(Some(chunk)) => text.extend_from_slice(&chunk),
+                Ok(None) => break false,
+                Err(_) => break true,
+            }
+        };
+        let lines = text.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!((broken, lines == n), (!whole, whole), "{key}: {lines}");
+        assert!(lines > n / 3, "{key}: {lines}");
+    }
+    let listed: Value =
+        running.client.get(format!("{}/_sim/batches", running.control)).send().await.unwrap().json_of().await;
+    assert_eq!(listed[0]["counts"]["succeeded"], n);
+}
+
+/// A body as JSON.
+trait JsonOf {
+    async fn json_of(self) -> Value;
+}
+
+impl JsonOf for reqwest::Response {
+    async fn json_of(self) -> Value {
+        serde_json::from_slice(&self.bytes().await.unwrap()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_large_create_is_read_apart_and_answered_all_the_same() {
+    let running = start().await;
+    let mut params: Value = serde_json::from_slice(&body()).unwrap();
+    params["system"] = json!("x".repeat(LARGE));
+    let create = json!({"requests": [{"custom_id": "a", "params": params}]}).to_string();
+    let created = running
+        .client
+        .post(format!("{}/v1/messages/batches", running.api))
+        .header("authorization", "Bearer good")
+        .header("anthropic-version", "2026-10-21")
+        .header("content-type", "application/json")
+        .body(create)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(created.json_of().await["request_counts"]["processing"], 1);
 }

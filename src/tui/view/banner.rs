@@ -1,6 +1,6 @@
 //! Lines across the screen: what stands in the way, what it means, and which key helps. The worst comes first.
 
-use crate::model::snapshot::Condition;
+use crate::model::snapshot::{Condition, OrgView};
 use crate::model::{Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::report::text::harmless;
@@ -44,6 +44,7 @@ pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
     lines.extend(leaving(ui, snapshot));
     lines.extend(run(ui, snapshot));
     lines.extend(parked(ui, snapshot));
+    lines.extend(nothing_gets_through(ui, snapshot));
     lines
 }
 
@@ -113,20 +114,48 @@ fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
             let others = snapshot.orgs.len() > 1 && open_elsewhere(snapshot);
             let rest = if others { " · its work goes to the others" } else { "" };
             let key = harmless(&org.key_env);
-            format!("{label} IS PARKED: {} — select it and press r to revive · its key: {key}{rest}", why.as_str())
+            format!("{label} IS PARKED: {} — r revives it when selected · its key: {key}{rest}", why.as_str())
         }
         many => {
             let names: Vec<String> =
                 many.iter().map(|(org, why)| format!("{} ({})", harmless(&org.label), why.as_str())).collect();
-            format!("{} ORGS ARE PARKED: {} — select one and press r to revive", many.len(), names.join(", "))
+            format!("{} ORGS ARE PARKED — r revives the selected one: {}", many.len(), names.join(", "))
         }
     };
     Some(banner(Weight::Needy, text))
 }
 
+/// A run that goes on while no org takes anything: what is waited for, and how long.
+fn nothing_gets_through(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
+    let run = shown_run(snapshot)?;
+    if ui.is_over(snapshot) || run.status != RunStatus::Running || run.counts.in_flight > 0 || run.counts.open() == 0 {
+        return None;
+    }
+    let waits = |org: &OrgView| match &org.condition {
+        Condition::BackingOff { for_ms, .. }
+        | Condition::BreakerOpen { for_ms }
+        | Condition::Parked { for_ms: Some(for_ms), .. } => Some(*for_ms),
+        _ => None,
+    };
+    let idle = |org: &OrgView| waits(org).is_some() || closed(&org.condition);
+    if snapshot.orgs.is_empty() || !snapshot.orgs.iter().all(idle) {
+        return None;
+    }
+    let (for_ms, next) = snapshot.orgs.iter().filter_map(|org| Some((waits(org)?, org))).min_by_key(|(ms, _)| *ms)?;
+    let label = harmless(&next.label);
+    Some(banner(
+        Weight::Needy,
+        format!("NOTHING GETS THROUGH: every org waits; {label} is tried next, in {}", format::countdown(for_ms)),
+    ))
+}
+
+/// Whether an org takes no work until somebody acts.
+fn closed(condition: &Condition) -> bool {
+    matches!(condition, Condition::Parked { .. }) || condition.is_paused()
+}
+
 /// Whether some org takes work.
 fn open_elsewhere(snapshot: &Snapshot) -> bool {
-    let closed = |condition: &Condition| matches!(condition, Condition::Parked { .. }) || condition.is_paused();
     snapshot.orgs.iter().any(|org| !closed(&org.condition))
 }
 

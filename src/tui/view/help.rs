@@ -116,7 +116,7 @@ fn entry(scene: &Scene<'_>, info: &ActionInfo, columns: usize) -> Vec<Span<'stat
         line.push(styled(text::fit(info.name, 15), theme.dim));
     }
     let used: usize = line.iter().map(Span::width).sum();
-    let mark = if usable { "" } else { "(not now) " };
-    line.push(styled(text::cut(&format!("{mark}{}", info.help), columns.saturating_sub(used)).into_owned(), word));
+    let mark = if usable { "" } else { " (not now)" };
+    line.push(styled(text::cut(&format!("{}{mark}", info.help), columns.saturating_sub(used)).into_owned(), word));
     line
 }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use crate::model::snapshot::{OrgView, WindowView};
+use crate::model::snapshot::{Binding, OrgView, WindowView};
 use crate::report::format;
 use crate::report::text::{self, harmless};
 
@@ -14,6 +14,9 @@ use super::{Scene, bars, frame, put, put_right, styled};
 
 /// Columns of the names on the left.
 const NAME: usize = 9;
+
+/// Share of the tightest limit from which on others' use of it is shown.
+const SHOWN_FROM: f64 = 0.05;
 
 /// Draws it.
 ///
@@ -143,18 +146,24 @@ fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
         return;
     };
     let tightest = org.limiters.first().map_or("", |limiter| words::limiter(limiter.limiter));
+    let binds = org.limiters.first().is_some_and(|first| org.binding == Some(Binding::Limiter(first.limiter)));
+    let mark = if binds { " binds" } else { "" };
     let figure = format!("{:>5} ", format::percent(headroom));
-    let used = NAME + text::width(&figure) + tightest.len() + 1;
+    let used = NAME + text::width(&figure) + tightest.len() + mark.len() + 1;
     let style = headroom_style(headroom, theme);
     let mut line = vec![name, styled(figure, style)];
     line.extend(bars::gauge(headroom, rows.width().saturating_sub(used), style, theme.dim));
     line.push(styled(format!(" {tightest}"), theme.dim));
+    line.push(styled(mark, theme.strong));
     rows.line(line);
+    let colleague = org.limiters.first().filter(|limiter| limiter.foreign >= SHOWN_FROM);
+    let colleague = colleague.map(|limiter| format!("others use {}", format::percent(limiter.foreign)));
     let others: Vec<String> = org
         .limiters
         .iter()
-        .skip(1)
+        .skip(if colleague.is_some() { usize::MAX } else { 1 })
         .map(|limiter| format!("{} {}", format::percent(limiter.headroom), words::limiter(limiter.limiter)))
+        .chain(colleague)
         .collect();
     rows.line([styled(" ".repeat(NAME), theme.dim), styled(format!(" {}", others.join(" · ")), theme.dim)]);
 }

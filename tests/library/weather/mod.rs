@@ -4,8 +4,5 @@
 //! simulate` serves. Between them are a network with a delay and a disk with a delay. An hour passes in seconds, and the
 //! same seed gives the same figures.
 
-mod figures;
-mod world;
-
-pub use figures::{Experiment, all};
-pub use world::{Client, World, secs};
+pub(crate) mod figures;
+pub(crate) mod world;

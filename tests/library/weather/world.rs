@@ -7,8 +7,8 @@ use std::time::Duration;
 use fandeck::api::{Finding, Reply, Sight, reply};
 use fandeck::engine::testing::{Core, Happened, Requests, Wanted};
 use fandeck::model::{
-    ApiError, Command, CommandOutcome, DispatchSettings, Family, Mono, Now, OrgId, OrgSpec, Outcome, RateLimits,
-    RequestNo, RetryAfter, RunSlot, Scrubber, Secret, Snapshot, Trouble, Verdict, Wall,
+    ApiError, Command, CommandOutcome, DispatchSettings, Family, Mono, Now, OrgId, OrgSpec, RateLimits, RequestNo,
+    RetryAfter, RunSlot, Scrubber, Secret, Snapshot, Trouble, Verdict, Wall,
 };
 use fandeck::sim::{Ending, Fate, Scenario, Sim, SimRequest, SimResponse, Ticket};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// When everything begins, on the calendar.
 const EPOCH: Wall = Wall(1_780_000_000_000);
 
-pub fn secs(n: u64) -> Duration {
+pub(crate) fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
@@ -48,37 +48,39 @@ struct Call {
 }
 
 /// One dispatcher with its runs.
-pub struct Client {
-    pub core: Core,
+pub(crate) struct Client {
+    pub(crate) core: Core,
     orgs: Vec<OrgSpec>,
     heads: Vec<HeaderMap>,
     sizes: Vec<Vec<u32>>,
     woken: Option<Mono>,
     flying: HashMap<(RunSlot, RequestNo), OrgId>,
     /// By second and org: calls sent, answers, output tokens, 429s.
-    pub seconds: BTreeMap<u64, Vec<Second>>,
+    pub(crate) seconds: BTreeMap<u64, Vec<Second>>,
     /// Highest number in flight at once, by org.
-    pub peak: Vec<u32>,
+    pub(crate) peak: Vec<u32>,
     /// Runs that have come to rest, when, and their exit codes.
-    pub rested: BTreeMap<RunSlot, (Mono, u8)>,
+    pub(crate) rested: BTreeMap<RunSlot, (Mono, u8)>,
     /// Answers by run.
-    pub answers: BTreeMap<RunSlot, u64>,
+    pub(crate) answers: BTreeMap<RunSlot, u64>,
 }
 
 /// What happened to an org in a second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Second {
-    pub sent: u64,
-    pub ok: u64,
-    pub tokens: u64,
-    pub limited: u64,
+pub(crate) struct Second {
+    pub(crate) sent: u64,
+    pub(crate) ok: u64,
+    pub(crate) tokens: u64,
+    pub(crate) limited: u64,
 }
 
 /// See the module.
-pub struct World {
-    pub sim: Sim,
-    pub now: Mono,
-    pub clients: Vec<Client>,
+pub(crate) struct World {
+    pub(crate) sim: Sim,
+    pub(crate) now: Mono,
+    pub(crate) clients: Vec<Client>,
+    /// Whether answers carry rate-limit headers.
+    pub(crate) headers: bool,
     due: BinaryHeap<Reverse<(Mono, u64, Slot)>>,
     slots: HashMap<u64, Due>,
     count: u64,
@@ -90,12 +92,13 @@ pub struct World {
 struct Slot;
 
 impl World {
-    pub fn new(scenario: &str) -> World {
+    pub(crate) fn new(scenario: &str) -> World {
         let scenario = Scenario::parse("experiment", scenario).unwrap();
         World {
             sim: Sim::new(scenario, 7, EPOCH, 1.0),
             now: Mono::ZERO,
             clients: Vec::new(),
+            headers: true,
             due: BinaryHeap::new(),
             slots: HashMap::new(),
             count: 0,
@@ -104,7 +107,7 @@ impl World {
     }
 
     /// A dispatcher over the orgs of the scenario, each with this cap.
-    pub fn client(&mut self, cap: u32, settings: DispatchSettings) -> usize {
+    pub(crate) fn client(&mut self, cap: u32, settings: DispatchSettings) -> usize {
         let orgs: Vec<OrgSpec> = self
             .sim
             .scenario()
@@ -135,7 +138,7 @@ impl World {
     }
 
     /// Starts a run of `n` requests, whose `max_tokens` are given by their numbers.
-    pub fn run(&mut self, client: usize, n: u32, max_tokens: impl Fn(u32) -> u32) -> RunSlot {
+    pub(crate) fn run(&mut self, client: usize, n: u32, max_tokens: impl Fn(u32) -> u32) -> RunSlot {
         let now = self.clocks();
         let tokens: Vec<u32> = (0..n).map(max_tokens).collect();
         let slot = RunSlot(self.clients[client].sizes.len() as u16);
@@ -149,13 +152,13 @@ impl World {
     }
 
     /// Looks at the orgs before the first wave of a run.
-    pub fn look(&mut self, client: usize, run: RunSlot, model: &str) {
+    pub(crate) fn look(&mut self, client: usize, run: RunSlot, model: &str) {
         let now = self.clocks();
         let wanted = self.clients[client].core.look(run, model, 16, now);
         self.perform(client, wanted);
     }
 
-    pub fn command(&mut self, client: usize, order: Command) -> CommandOutcome {
+    pub(crate) fn command(&mut self, client: usize, order: Command) -> CommandOutcome {
         let now = self.clocks();
         let (outcome, wanted) = self.clients[client].core.command(order, now);
         self.perform(client, wanted);
@@ -163,18 +166,18 @@ impl World {
         outcome
     }
 
-    pub fn snapshot(&mut self, client: usize) -> Snapshot {
+    pub(crate) fn snapshot(&mut self, client: usize) -> Snapshot {
         let now = self.clocks();
         self.clients[client].core.snapshot(now)
     }
 
     /// Lets time pass until then.
-    pub fn until(&mut self, end: Duration) {
+    pub(crate) fn until(&mut self, end: Duration) {
         self.until_or(Mono::from_span(end), |_| false);
     }
 
     /// Lets time pass until every run of a client has come to rest, at most until then.
-    pub fn until_rest(&mut self, client: usize, latest: Duration) {
+    pub(crate) fn until_rest(&mut self, client: usize, latest: Duration) {
         self.until_or(Mono::from_span(latest), |world| {
             let client = &world.clients[client];
             client.rested.len() == client.sizes.len()
@@ -254,7 +257,8 @@ impl World {
     }
 
     fn read(&self, answer: SimResponse) -> Reply {
-        reply::read(answer.status, &answer.headers, answer.body, &self.scrubber, self.clocks().wall)
+        let reply = reply::read(answer.status, &answer.headers, answer.body, &self.scrubber, self.clocks().wall);
+        if self.headers { reply } else { Reply { limits: RateLimits::default(), ..reply } }
     }
 
     fn step(&mut self, client: usize, happened: Vec<Happened>) {
@@ -345,12 +349,12 @@ impl Client {
     }
 
     /// Sums over the seconds `from..to`, all orgs.
-    pub fn sum(&self, from: u64, to: u64) -> Second {
+    pub(crate) fn sum(&self, from: u64, to: u64) -> Second {
         self.seconds.range(from..to).flat_map(|(_, orgs)| orgs).fold(Second::default(), add)
     }
 
     /// Sums over the seconds `from..to` of one org.
-    pub fn sum_of(&self, org: usize, from: u64, to: u64) -> Second {
+    pub(crate) fn sum_of(&self, org: usize, from: u64, to: u64) -> Second {
         self.seconds.range(from..to).map(|(_, orgs)| &orgs[org]).fold(Second::default(), add)
     }
 }
@@ -394,9 +398,4 @@ fn head(key: &Secret) -> HeaderMap {
     headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
     headers.insert(HeaderName::from_static("x-api-key"), HeaderValue::from_str(key.expose()).unwrap());
     headers
-}
-
-/// Whether an outcome ends a request; for assertions on what was recorded.
-pub fn is_done(outcome: Outcome) -> bool {
-    outcome.is_terminal()
 }
