@@ -64,7 +64,7 @@ mod tests;
 mod window;
 mod worker;
 
-pub use batch::{BatchPlan, BatchSettings, PlanError, Shape, plan as plan_batches};
+pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
 pub use dispatcher::start;
 pub use handle::EngineHandle;
 pub use spec::{EngineSpec, RunEnd, RunSpec, Started};

@@ -25,7 +25,7 @@ pub use notice::{Level, Notice};
 pub use outcome::{AccountTrouble, ApiError, Outcome, Trouble, Usage, Verdict};
 pub use run::{Counts, RunStatus};
 pub use secret::{Scrubber, Secret};
-pub use settings::{DispatchSettings, OrgSpec, WireSettings};
+pub use settings::{BatchSettings, DispatchSettings, OrgSpec, WireSettings};
 pub use snapshot::Snapshot;
 pub use sub_batch::SubBatchStatus;
 pub use time::{Mono, Now, Wall};

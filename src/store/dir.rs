@@ -13,7 +13,7 @@ use super::lock::{Lock, Owner};
 use super::members::{self, Members};
 use super::run_file::RunFile;
 use super::state_file::StateFile;
-use super::{journal, lock, stamp};
+use super::{journal, lock, orders, stamp};
 
 /// A run directory that this process owns, until the value is dropped.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ fn absolute(dir: &Path) -> Result<PathBuf, StoreError> {
 
 /// Whether a name in a run directory is one that we give.
 fn is_ours(name: &str) -> bool {
-    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME]
+    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME, orders::NAME]
         .contains(&name)
         || name.starts_with("results.torn-")
         || name.ends_with(TEMP_SUFFIX)

@@ -18,6 +18,7 @@ pub mod journal;
 pub mod listing;
 pub mod lock;
 pub mod members;
+pub mod orders;
 pub mod recovery;
 pub mod row;
 pub mod run_file;

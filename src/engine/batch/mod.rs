@@ -47,7 +47,6 @@ pub(crate) use apply::{
     cancel_sub_batch, event, finish_on_sync, is_quiet, leave_sub_batch, re_drive_sub_batch, tick, wants,
 };
 pub(crate) use part::BatchRun;
-pub use part::BatchSettings;
 pub use pilot::Shape;
 pub(crate) use plan::begin;
 pub use plan::{BatchPlan, PlanError, plan};

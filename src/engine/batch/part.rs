@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ApiError, Level, Mono, Now, OrgId, RequestNo, SubBatchStatus};
+use crate::model::{ApiError, BatchSettings, Level, Mono, Now, OrgId, RequestNo, SubBatchStatus};
 use crate::store::SubBatchEntry;
 
 use super::act::{BatchEvent, Happened, Out, Step, ToDo};
@@ -10,41 +10,11 @@ use super::pilot::Pilots;
 use super::stuck::Peers;
 use super::sub::Sub;
 use super::view::Kept;
-use super::{gather, open, poll, watch};
+use super::{gather, open, watch};
 use crate::engine::queue::Queue;
 
 /// Downloads at once: each takes a thread and a few megabytes.
 pub(crate) const HARVESTS: usize = 2;
-
-/// How batches are driven.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchSettings {
-    /// Requests of a sub-batch, 1..=100,000.
-    pub size: u32,
-    /// Sub-batches that an org may have open, at least 1.
-    pub max_open: u32,
-    /// The least time between two polls of a sub-batch.
-    pub poll_every: Duration,
-    /// Age from which a sub-batch is stuck; `None` turns the escape off.
-    pub stuck_after: Option<Duration>,
-    /// Whether the escape is made without asking.
-    pub escape: bool,
-    /// Whether the requests of a sub-batch that somebody else canceled are sent again without asking.
-    pub re_drive_elsewhere: bool,
-}
-
-impl Default for BatchSettings {
-    fn default() -> BatchSettings {
-        BatchSettings {
-            size: 1_000,
-            max_open: 4,
-            poll_every: poll::EVERY,
-            stuck_after: Some(Duration::from_secs(4 * 3_600)),
-            escape: true,
-            re_drive_elsewhere: false,
-        }
-    }
-}
 
 /// What the batch part sees of the rest.
 pub(crate) struct Ctx<'c> {

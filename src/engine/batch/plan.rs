@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::model::{Level, Now, RequestNo, RunSlot, SubBatchStatus, Trouble};
+use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, SubBatchStatus, Trouble};
 use crate::requests::{Input, ReadError, shapes};
 use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
 
 use super::open::begin_search;
-use super::part::{BatchRun, BatchSettings};
+use super::part::BatchRun;
 use super::pilot::{Pilots, Shape};
 use super::split::{Limits, split};
 use super::sub::Sub;

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use crate::model::RetryAfter;
 
-/// The shortest time between two polls of a sub-batch by default.
-pub(super) const EVERY: Duration = Duration::from_secs(15);
-
 /// The longest, whatever its age: news of an end is never later than that.
 const LONGEST: Duration = Duration::from_secs(300);
 
@@ -69,6 +66,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const EVERY: Duration = Duration::from_secs(15);
 
     fn pace() -> Pace {
         Pace { every: EVERY, age: Duration::ZERO, n_polled: 4, wish: RetryAfter::Absent, n_failed: 0 }

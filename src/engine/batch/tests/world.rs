@@ -15,13 +15,13 @@ use crate::engine::reduce::{next_wake, reduce};
 use crate::engine::state::{RunFacts, State};
 use crate::engine::testing::Requests;
 use crate::model::{
-    ApiError, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now, OrgId, OrgSpec, Outcome,
-    RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage, Verdict, Wall,
+    ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now, OrgId,
+    OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage,
+    Verdict, Wall,
 };
 use crate::store::{Record, SubBatchEntry};
 
 use crate::engine::batch::act::{BatchEvent, Happened, Harvest, HarvestedRow, Step, ToDo};
-use crate::engine::batch::part::BatchSettings;
 use crate::engine::batch::pilot::Shape;
 use crate::engine::batch::plan::{self, BatchPlan};
 
@@ -192,6 +192,7 @@ impl World {
             prior_possibly_charged: 0,
             prior_wall: Duration::ZERO,
             prior_re_driven: Default::default(),
+            prior_attempts: Default::default(),
         };
         let orgs = [org("a"), org("b"), org("c")];
         let mut state = State::new(&orgs, DispatchSettings::default(), 7);
