@@ -51,8 +51,8 @@
 //!
 //! # Where to change what
 //!
-//! * how an answer is judged: `api::classify`; how hard an org is pressed: `engine::window`; when it is left alone:
-//!   `engine::gate` and `engine::breaker`; which org is next: `engine::admit`.
+//! * how an answer is judged: `api::classify`; how hard an org is pressed: `engine::pace`, and `engine::window` where
+//!   headers are missing; when it is left alone: `engine::gate` and `engine::breaker`; which org is next: `engine::admit`.
 //! * what a line of the journal holds: [`store::journal`]; what survives a crash: [`store::recovery`].
 //! * what is on the screen: `tui::view`; what a key does: `tui::action`.
 //!

@@ -29,7 +29,10 @@ pub(super) struct ErrorBody {
 /// Reads an error body; `None` when it does not have the API's shape. The outer `type` is asked for, because other
 /// vendors' errors have an `error` with a `type` in it too.
 pub(super) fn parse(body: &[u8]) -> Option<ErrorBody> {
-    let value: Value = serde_json::from_slice(body).ok()?;
+    let value: Value = match serde_json::from_slice(body) {
+        Ok(value) => value,
+        Err(_) => return by_its_beginning(body),
+    };
     if value.get("type")?.as_str()? != "error" {
         return None;
     }
@@ -39,6 +42,32 @@ pub(super) fn parse(body: &[u8]) -> Option<ErrorBody> {
         kind: text(error, "type")?,
         message: text(error, "message").unwrap_or_default(),
         code: error.get("details").and_then(|details| text(details, "error_code")),
+    })
+}
+
+/// An error of this API that no parser takes: cut off where reading stopped, or echoing half a surrogate or bytes that
+/// are not UTF-8. Its type decides, so that is looked for where the API puts it; the message is read as far as it goes.
+fn by_its_beginning(body: &[u8]) -> Option<ErrorBody> {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_start();
+    if !text.starts_with('{') || !text.contains(r#""type":"error""#) {
+        return None;
+    }
+    let error = text.split_once(r#""error":{"#)?.1;
+    let string = |key: &str| {
+        let (_, rest) = error.split_once(&format!("\"{key}\":\""))?;
+        let mut escaped = false;
+        let end = rest.find(|c: char| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        Some(rest[..end.unwrap_or(rest.len())].to_owned())
+    };
+    Some(ErrorBody {
+        kind: string("type")?,
+        message: string("message").unwrap_or_default(),
+        code: string("error_code"),
     })
 }
 
@@ -128,6 +157,22 @@ fn is_invisible(c: char) -> bool {
 mod tests {
     use super::*;
     use crate::model::Secret;
+
+    #[test]
+    fn an_error_that_no_parser_takes_is_still_this_apis() {
+        let long =
+            format!(r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{}"#, "x".repeat(70_000));
+        for body in [
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"bad \ud800 and \" quote"},"request_id":"r"}"#,
+            &long,
+        ] {
+            let parsed = parse(body.as_bytes()).unwrap();
+            assert_eq!(parsed.kind, "invalid_request_error");
+            assert!(!parsed.message.is_empty());
+        }
+        assert_eq!(parse(b"<html>\"type\":\"error\"</html>"), None);
+        assert_eq!(parse(br#"{"type":"error","error":{"#), None);
+    }
 
     #[test]
     fn the_apis_shape_is_read_with_and_without_its_optional_parts() {

@@ -53,7 +53,7 @@ pub(super) fn read(headers: &HeaderMap, now: Wall) -> AnswerHeaders<'_> {
             output_tokens: raw.output_tokens.bucket(&mut clock),
             tokens: raw.tokens.bucket(&mut clock),
         },
-        retry_after: retry_after(raw.retry_after_ms, raw.retry_after, &mut clock),
+        retry_after: retry_after(raw.retry_after_ms, &raw.retry_after, &mut clock),
         request_id: raw.request_id.and_then(id),
         organization: raw.organization.and_then(id),
         body_type: raw.content_type.map_or(BodyType::Other, body_type),
@@ -68,7 +68,8 @@ struct Raw<'h> {
     output_tokens: Triple<'h>,
     tokens: Triple<'h>,
     retry_after_ms: Option<&'h HeaderValue>,
-    retry_after: Option<&'h HeaderValue>,
+    /// One a line; none is usual, and costs nothing.
+    retry_after: Vec<&'h HeaderValue>,
     request_id: Option<&'h HeaderValue>,
     organization: Option<&'h HeaderValue>,
     content_type: Option<&'h HeaderValue>,
@@ -88,7 +89,6 @@ impl<'h> Raw<'h> {
             Some(rest) => self.limit_slot(rest),
             None => match name {
                 "retry-after-ms" => Some(&mut self.retry_after_ms),
-                "retry-after" => Some(&mut self.retry_after),
                 "request-id" => Some(&mut self.request_id),
                 "anthropic-organization-id" => Some(&mut self.organization),
                 "content-type" => Some(&mut self.content_type),
@@ -96,8 +96,10 @@ impl<'h> Raw<'h> {
                 _ => None,
             },
         };
-        if let Some(slot) = slot {
-            slot.get_or_insert(value);
+        match slot {
+            Some(slot) => drop(slot.get_or_insert(value)),
+            None if name == "retry-after" => self.retry_after.push(value),
+            None => {}
         }
     }
 
@@ -155,13 +157,36 @@ impl Clock<'_> {
 
 /// `retry-after-ms`, which the official SDKs prefer, then `retry-after`. A millisecond header that gives no wait does not
 /// silence one in seconds that does.
-fn retry_after(ms: Option<&HeaderValue>, secs: Option<&HeaderValue>, clock: &mut Clock<'_>) -> RetryAfter {
+fn retry_after(ms: Option<&HeaderValue>, secs: &[&HeaderValue], clock: &mut Clock<'_>) -> RetryAfter {
     let in_ms = ms.map(|value| value.to_str().map_or(RetryAfter::Junk, |text| delta(text.trim(), 1e-3)));
     match (in_ms, secs) {
         (Some(after @ RetryAfter::After(_)), _) => after,
-        (_, Some(value)) => value.to_str().map_or(RetryAfter::Junk, |text| delta_or_date(text.trim(), clock)),
-        (Some(other), None) => other,
-        (None, None) => RetryAfter::Absent,
+        (_, [one]) => longest_of_line(one, clock),
+        (_, [_, ..]) => {
+            secs.iter().map(|value| longest_of_line(value, clock)).max_by_key(wait).unwrap_or(RetryAfter::Junk)
+        }
+        (Some(other), []) => other,
+        (None, []) => RetryAfter::Absent,
+    }
+}
+
+/// A proxy may fold several of the header into one line: of several waits the longest counts.
+fn longest_of_line(value: &HeaderValue, clock: &mut Clock<'_>) -> RetryAfter {
+    let Ok(text) = value.to_str() else { return RetryAfter::Junk };
+    match delta_or_date(text.trim(), clock) {
+        RetryAfter::Junk if text.contains(',') => {
+            text.split(',').map(|part| delta(part.trim(), 1.0)).max_by_key(wait).unwrap_or(RetryAfter::Junk)
+        }
+        said => said,
+    }
+}
+
+/// For comparing: how long, with "now" above what says nothing.
+fn wait(said: &RetryAfter) -> Option<Duration> {
+    match said {
+        RetryAfter::After(span) => Some(*span),
+        RetryAfter::Now => Some(Duration::ZERO),
+        RetryAfter::Absent | RetryAfter::Junk => None,
     }
 }
 

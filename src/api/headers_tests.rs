@@ -28,6 +28,23 @@ fn secs(secs: u64) -> RetryAfter {
 }
 
 #[test]
+fn l4_of_several_retry_after_the_longest_counts_in_one_line_or_in_many() {
+    let secs = |n| RetryAfter::After(Duration::from_secs(n));
+    for (lines, expected) in [
+        (&["171, 1"][..], secs(171)),
+        (&["1", "6"][..], secs(6)),
+        (&["0, x"][..], RetryAfter::Now),
+        (&["x, y"][..], RetryAfter::Junk),
+    ] {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("retry-after", HeaderValue::from_static(line));
+        }
+        assert_eq!(read(&headers, Wall(0)).retry_after, expected, "{lines:?}");
+    }
+}
+
+#[test]
 fn the_headers_of_a_real_429_are_read_whole() {
     let headers = map(&[
         ("date", DATE),

@@ -158,6 +158,9 @@ pub(crate) struct ResumeArgs {
     /// Go on although the input has changed, with what still matches
     #[arg(long)]
     pub accept_changed_input: bool,
+    /// Go on although results are missing from the journal, and pay for them again
+    #[arg(long)]
+    pub accept_lost_results: bool,
     /// How to drive it
     #[command(flatten)]
     pub drive: DriveArgs,

@@ -58,7 +58,8 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
     warn_of_losses(&end);
     let exit_code = exit_code(end.exit_code, &by_signal);
-    if exit_code != end.exit_code {
+    // Another process may own the directory by now, and writes what is so.
+    if exit_code != end.exit_code && end.closed.dir.is_still_ours() {
         keep_exit_code(&end.closed.dir, exit_code);
     }
     if shown.front == Front::Screen {

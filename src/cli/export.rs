@@ -41,6 +41,10 @@ struct Left {
     without: u64,
     /// With a line that a resume replaces.
     re_drivable: u64,
+    /// With an answer that a table cannot show.
+    unknown_shape: u64,
+    /// With a line that is none of ours.
+    unreadable: u64,
 }
 
 impl Left {
@@ -113,6 +117,16 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
             "fandeck: {n} requests are re-drivable, as errors in the output; `fandeck resume {dir}` sends them"
         ));
     }
+    if left.unknown_shape > 0 {
+        let n = format::count(left.unknown_shape);
+        out::say(&format!(
+            "fandeck: {n} answers are of an unknown shape, their columns empty; --format jsonl has them"
+        ));
+    }
+    if left.unreadable > 0 {
+        let n = format::count(left.unreadable);
+        out::say(&format!("fandeck: {n} lines of the journal fit no table and are left out; --format jsonl has them"));
+    }
     Ok(0)
 }
 
@@ -160,7 +174,12 @@ fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left,
     table.write_record(COLUMNS)?;
     for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
         left.count(line);
-        let Some(row) = line.and_then(Row::parse) else { return Ok(()) };
+        let Some(line) = line else { return Ok(()) };
+        let Some(row) = Row::parse(line) else {
+            left.unreadable += 1;
+            return Ok(());
+        };
+        left.unknown_shape += u64::from(row.unknown_shape);
         table.write_record([
             &*row.custom_id,
             row.outcome.map_or("", crate::model::Outcome::as_str),

@@ -138,6 +138,7 @@ impl Ready {
             prior_re_driven: state.re_driven.clone(),
             prior_attempts: state.attempts,
             prior_wall: Duration::from_millis(state.wall_ms),
+            absent_orgs: absent(&setup.orgs, &state),
         };
         let (keys, cache) = indexed.cached.unzip();
         let engine = EngineSpec {
@@ -159,6 +160,12 @@ impl Ready {
 pub(crate) fn input_name(run: &RunFile) -> String {
     let input = &run.input;
     if !input.named.is_empty() { input.named.clone() } else { input.path.display().to_string() }
+}
+
+/// The orgs of earlier sessions that this one has no key for.
+fn absent(orgs: &[OrgSpec], state: &StateFile) -> Vec<(String, OrgTotals)> {
+    let gone = state.orgs.iter().filter(|kept| orgs.iter().all(|org| org.label != kept.label));
+    gone.map(|kept| (kept.label.clone(), kept.totals)).collect()
 }
 
 /// What the orgs did in earlier sessions: attempts as the state file says, answers and money as the journal says.

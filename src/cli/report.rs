@@ -63,17 +63,7 @@ fn sub_batches(entries: &[SubBatchEntry]) -> SubBatches {
 }
 
 fn org(org: &OrgState) -> OrgFinished {
-    OrgFinished {
-        label: org.label.clone(),
-        n_ok: org.totals.n_ok,
-        n_429: org.totals.n_429(),
-        n_5xx: org.totals.n_5xx + org.totals.n_overloaded,
-        in_flight_peak: org.totals.in_flight_peak,
-        window: org.window,
-        tokens_in: org.totals.tokens_in,
-        tokens_out: org.totals.tokens_out,
-        cost_usd: org.totals.cost.usd(),
-    }
+    OrgFinished::new(&org.label, &org.totals, org.window)
 }
 
 fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {

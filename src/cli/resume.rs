@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::report::format;
 use crate::requests::Input;
-use crate::store::{RunDir, RunFile, backfill, compare_input, recover};
+use crate::store::{Recovered, RunDir, RunFile, StateFile, backfill, compare_input, recover};
 
 use super::args::ResumeArgs;
 use super::failure::{Failure, Outcome};
@@ -41,6 +42,17 @@ fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
     let recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+    say_repairs(&recovered);
+    if !args.accept_lost_results {
+        refuse_lost_results(&dir, &state, &recovered)?;
+    }
+    let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
+    fill_cache(&args.dir, &mut indexed, &recovered);
+    let last = recovered.last.clone();
+    Ok((Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive }, indexed))
+}
+
+fn say_repairs(recovered: &Recovered) {
     if let Some(torn) = &recovered.torn {
         out::say(&format!(
             "fandeck: the journal ended in the middle of a line: {} bytes are kept aside in {}",
@@ -55,10 +67,26 @@ fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
             recovered.bad_offsets.first().copied().unwrap_or_default()
         ));
     }
-    let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
-    fill_cache(&args.dir, &mut indexed, &recovered);
-    let last = recovered.last.clone();
-    Ok((Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive }, indexed))
+}
+
+/// Refuses a journal that has lost outcomes. `state.json` counts only what was durable in the journal before, so the journal
+/// has as many or, after a crash, more. Lines about another text and about ids that the input has no more are outcomes,
+/// too: an input that was changed is another matter.
+fn refuse_lost_results(dir: &RunDir, state: &StateFile, recovered: &Recovered) -> Result<(), Failure> {
+    let found = recovered.counts().done() + recovered.n_changed + recovered.n_alien;
+    let known = state.counts.done();
+    if found >= known {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{journal} holds {found} outcomes, and state.json says that {known} were there: {n} results that were paid for are \
+         missing; put the journal back, or go on by --accept-lost-results, which sends and pays for the missing ones again \
+         (those in the cache are taken from there)",
+        journal = dir.journal_path().display(),
+        found = format::count(found),
+        known = format::count(known),
+        n = format::count(known - found),
+    )))
 }
 
 /// Where the input of a run is: in its directory when it was standard input.
@@ -80,7 +108,7 @@ pub(crate) fn refuse_changed_input(dir: &Path, run: &RunFile, input: &Arc<Input>
 
 /// A process that died between the journal and the cache left answers that only the journal has. The cache is advice: its
 /// trouble is said and costs nothing.
-fn fill_cache(dir: &Path, indexed: &mut Indexed, recovered: &crate::store::Recovered) {
+fn fill_cache(dir: &Path, indexed: &mut Indexed, recovered: &Recovered) {
     let Indexed { input, cached: Some((keys, cache)) } = indexed else { return };
     if let Err(error) = backfill(dir, input, recovered, keys, cache) {
         out::say(&format!("fandeck: the cache was not filled up: {error}"));

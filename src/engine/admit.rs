@@ -33,6 +33,7 @@ pub(crate) fn admit(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
 fn refresh(state: &mut State, now: Mono) {
     let threshold = state.settings.easing_headroom;
     for pool in &mut state.pools {
+        pool.growths.iter_mut().for_each(|growth| growth.refresh(now));
         for (pace, window) in pool.paces.iter_mut().zip(&pool.windows) {
             if let Some(window) = window {
                 if window.in_flight == 0 {
@@ -99,6 +100,7 @@ fn send(state: &mut State, slot: RunSlot, family: Family, org: OrgId, now: Mono,
     let pace = &mut pool.paces[family.ix()];
     let load = pace.guess(run.sizes.bytes(taken.no), run.sizes.max_tokens(taken.no));
     pace.started(&load, now);
+    pool.growths[family.ix()].started(now);
     pool.gate.started();
     run.queue.weigh(taken.no, load);
     org_state.breaker.started(now);

@@ -108,6 +108,9 @@ fn stop_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect
     if let Err(outcome) = live(state, slot) {
         return outcome;
     }
+    if state.runs[slot.ix()].stopping {
+        return CommandOutcome::AlreadySo("the run is being stopped already".to_owned());
+    }
     let in_flight = state.runs[slot.ix()].queue.in_flight();
     rest::stop_now(state, slot, now, effects);
     let run = &mut state.runs[slot.ix()];
@@ -133,7 +136,11 @@ fn revive_org(state: &mut State, org: OrgId, now: Now, effects: &mut Vec<Effect>
     let Some(org_state) = state.orgs.get_mut(org.ix()) else { return no_such("org") };
     let label = org_state.label.clone();
     let was_paused = std::mem::take(&mut org_state.paused);
-    if org_state.parked.take().is_some() || !org_state.breaker.is_closed() {
+    let was_parked = org_state.parked.take().is_some();
+    if !was_parked && !was_paused && org_state.breaker.is_probing(now.mono) {
+        return CommandOutcome::AlreadySo(format!("{label} is being probed already"));
+    }
+    if was_parked || !org_state.breaker.is_closed() {
         org_state.breaker.probe(now.mono);
         let text = format!("{label} revived: one probe goes out first");
         return done(state, "org-revived", Some(org), text, now, effects);

@@ -10,7 +10,9 @@ use tokio::task::AbortHandle;
 
 use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
-use crate::model::{ApiError, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Scrubber, Snapshot, Trouble};
+use crate::model::{
+    ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Scrubber, Snapshot, Trouble,
+};
 use crate::requests::Input;
 use crate::store;
 use crate::store::{AuditEvent, Job, Last, LineMeta, Record, StateFile, StoreError, StoreEvent, Writer, journal};
@@ -254,7 +256,7 @@ impl Dispatcher {
                     let record = self.left_over(run, no, org, attempts, trouble, &error);
                     self.runs[run.ix()].store(Job::Record(record));
                 }
-                Effect::Audit { kind, org, text } => self.audit(kind, org, &text),
+                Effect::Audit { level, kind, org, text } => self.audit(level, kind, org, &text),
                 Effect::Abandon { run } => {
                     for (_, attempt) in self.runs[run.ix()].attempts.drain() {
                         attempt.abort();
@@ -326,9 +328,14 @@ impl Dispatcher {
         }
     }
 
-    fn audit(&self, kind: &'static str, org: Option<OrgId>, text: &str) {
+    fn audit(&self, level: Level, kind: &'static str, org: Option<OrgId>, text: &str) {
         let label = org.and_then(|org| self.shared.labels.get(org.ix())).cloned();
-        tracing::info!(target: "fandeck::engine", "{text}");
+        match level {
+            Level::Error => tracing::error!(target: "fandeck::engine", "{text}"),
+            Level::Warn => tracing::warn!(target: "fandeck::engine", "{text}"),
+            Level::Info => tracing::info!(target: "fandeck::engine", "{text}"),
+            Level::Debug => tracing::debug!(target: "fandeck::engine", "{text}"),
+        }
         for run in &self.runs {
             let at = self.shared.clock.now().wall;
             let (kind, text) = (kind.to_owned(), text.to_owned());

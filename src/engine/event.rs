@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::api::Sight;
 use crate::model::{
-    ApiError, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
+    ApiError, Level, Money, Mono, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
 use crate::store::Record;
 
@@ -62,7 +62,7 @@ pub(crate) enum Effect {
     /// Leave a trace of a request that comes to rest without a terminal outcome.
     RecordReDrivable { run: RunSlot, no: RequestNo, org: OrgId, attempts: u16, trouble: Trouble, error: ApiError },
     /// Write to the audit trail of every run.
-    Audit { kind: &'static str, org: Option<OrgId>, text: String },
+    Audit { level: Level, kind: &'static str, org: Option<OrgId>, text: String },
     /// Abandon the attempts of a run that are under way.
     Abandon { run: RunSlot },
     /// Something is to be done about a sub-batch.

@@ -44,12 +44,14 @@ impl Gate {
         self.until.map(|(until, _)| until)
     }
 
-    /// Closes it for at least `wait`. The longest wins: nobody shortens it.
-    pub(crate) fn close(&mut self, wait: Duration, why: &'static str, now: Mono) {
+    /// Closes it for at least `wait`. The longest wins: nobody shortens it. Gives by how much longer it is closed now.
+    pub(crate) fn close(&mut self, wait: Duration, why: &'static str, now: Mono) -> Duration {
         let until = now + wait;
-        if self.until.is_none_or(|(standing, _)| until > standing) {
+        let standing = self.until.map_or(now, |(standing, _)| standing.max(now));
+        if until > standing {
             self.until = Some((until, why));
         }
+        until.since(standing)
     }
 
     /// A call that started then was answered, by anything but a 429: own backoff starts from the floor again.
@@ -99,7 +101,8 @@ impl Gate {
     ) -> Wait {
         match retry_after {
             RetryAfter::After(span) if span > settings.park_after => Wait::Park(span),
-            RetryAfter::After(span) => Wait::For(span, "retry-after"),
+            // A wait of milliseconds would be answered by a storm of calls; the floor holds for it, too.
+            RetryAfter::After(span) => Wait::For(span.max(settings.backoff_min), "retry-after"),
             // The other 429s of an episode carry no news: a backoff of each would only add up.
             _ if !new_episode => Wait::Nothing,
             RetryAfter::Now => Wait::For(jitter(settings.backoff_min, settings.backoff_min * 2, rng), "retry-after 0"),

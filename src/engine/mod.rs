@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `window` | how many calls an (organisation, family) bears at once: AIMD |
 //! | `pace` | at what rate calls start, by what the headers say is left: never to a 429, never at a colleague's cost |
+//! | `growth` | at what rate calls start after the API has said that use grew too sharply |
 //! | `level` | how full a bucket of the API is now, and how much of it others use |
 //! | `load` | what a request is likely to take from the token limits |
 //! | `squeeze` | whether a colleague or our own use presses on an organisation, in words |
@@ -40,6 +41,7 @@ mod command;
 mod dispatcher;
 mod event;
 mod gate;
+mod growth;
 pub mod handle;
 mod history;
 mod keep;
@@ -57,6 +59,7 @@ mod retry_budget;
 mod spec;
 mod squeeze;
 mod state;
+mod suspicion;
 #[doc(hidden)]
 pub mod testing;
 #[cfg(test)]

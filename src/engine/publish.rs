@@ -200,6 +200,7 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> Run
         reason: run.reason.clone(),
         exit_code: run.exit_code,
         counts,
+        absent_orgs: run.facts.absent_orgs.clone(),
         path: run.facts.path,
         route_reason: run.facts.route_reason.clone(),
         model: run.facts.model.clone(),

@@ -13,9 +13,12 @@ use super::breaker::Trip;
 use super::event::{Attempt, Effect, Event};
 use super::gate::{Wait, backoff};
 use super::queue::Flying;
-use super::state::{Parked, State};
+use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, batch, organisation, park, preflight, rest};
+use super::{admit, batch, organisation, park, preflight, rest, suspicion};
+
+/// An org that is closed by so much longer is worth a word.
+const TELLING: Duration = Duration::from_secs(1);
 
 /// Takes a batch of events, in order, and then admits what may go. Effects come out in the order in which they are to be
 /// done.
@@ -81,6 +84,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { refused, usage } => {
             answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].proven = true;
+            state.orgs[org.ix()].strikes = 0;
             state.orgs[org.ix()].budget.earn();
             let totals = &mut state.orgs[org.ix()].totals;
             if refused {
@@ -110,8 +114,12 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         }
         Verdict::Trouble(Trouble::Account(account), error) => {
             state.orgs[org.ix()].totals.n_account += 1;
-            state.runs[run.ix()].queue.give_back(no, now.mono);
-            park::for_account(state, org, account, &error, now, effects);
+            if suspicion::is_the_requests(state, org, account) {
+                suspicion::of_a_request(state, run, no, org, account, error, now, effects);
+            } else {
+                state.runs[run.ix()].queue.give_back(no, now.mono);
+                park::for_account(state, org, account, &error, now, effects);
+            }
         }
         Verdict::Trouble(Trouble::RateLimited(kind), error) => {
             let org_state = &mut state.orgs[org.ix()];
@@ -175,14 +183,19 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
     let cut = state.window_mut(org, seen.family, now.mono).cut(seen.kind, seen.started, now.mono);
     let new_episode = cut != Cut::SameEpisode;
     let State { pools, orgs, settings, rng, .. } = state;
-    let gate = &mut pools[orgs[org.ix()].pool].gate;
-    if new_episode {
-        gate.limited(now.mono);
+    let Pool { gate, growths, .. } = &mut pools[orgs[org.ix()].pool];
+    match seen.kind {
+        // What was accepted is known: there is nothing to probe for.
+        LimitKind::Ramp => growths[seen.family.ix()].too_sharp(new_episode, now.mono),
+        LimitKind::Steady if new_episode => gate.limited(now.mono),
+        LimitKind::Steady => {}
     }
+    let held = growths[seen.family.ix()].held();
     let wait = gate.wait(seen.retry_after, &seen.limits, new_episode, settings, rng);
-    if let Wait::For(span, why) = wait {
-        gate.close(span, why, now.mono);
-    }
+    let longer = match wait {
+        Wait::For(span, why) => gate.close(span, why, now.mono),
+        Wait::Park(_) | Wait::Nothing => Duration::ZERO,
+    };
     let label = orgs[org.ix()].label.clone();
     if let Wait::Park(span) = wait {
         let until = Some(now.mono + span);
@@ -190,19 +203,30 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
             format!("{label}: retry-after of {} s: parked until then, its requests go to the others", span.as_secs());
         park::park(state, org, Parked { why: ParkReason::RetryAfter, until }, text, now, effects);
     }
+    if let (Cut::SameEpisode, Wait::For(span, why)) = (cut, wait)
+        && longer >= TELLING
+    {
+        let text = format!("{label}: a further 429: closed for {:.1} s ({why})", span.as_secs_f64());
+        state.note(Level::Info, "closed", Some(org), text, now, effects);
+    }
     if let Cut::Cut { from, to } = cut {
         let what = match seen.kind {
             LimitKind::Steady => "429".to_owned(),
             LimitKind::Ramp => {
-                let speed = state.window_mut(org, seen.family, now.mono).speed();
-                format!("429 for growing too sharply, growth slowed to {:.0} %", speed * 100.0)
+                let (rate, speed) = held.unwrap_or((0.0, 1.0));
+                format!("429 for growing too sharply, {rate:.1} a second held, growth at {:.0} %", speed * 100.0)
             }
         };
         let closed = match wait {
             Wait::For(span, why) => format!(", closed for {:.1} s ({why})", span.as_secs_f64()),
             Wait::Park(_) | Wait::Nothing => String::new(),
         };
-        let text = format!("{label}: {what}: window of {} cut from {from} to {to}{closed}; re-driving", seen.family);
+        let cut = if from == to {
+            format!("window of {} stays at its floor of {to}", seen.family)
+        } else {
+            format!("window of {} cut from {from} to {to}", seen.family)
+        };
+        let text = format!("{label}: {what}: {cut}{closed}; re-driving");
         state.note(Level::Info, "window-cut", Some(org), text, now, effects);
     }
 }
@@ -234,9 +258,16 @@ fn failed(
     run.possibly_charged += charged;
     run.outage.since.get_or_insert(started);
     run.outage.last = Some(error.clone());
-    if let RetryAfter::After(span) = retry_after {
-        pools[orgs[org.ix()].pool].gate.close(span.min(settings.park_after), "retry-after", now.mono);
-    }
+    let closed = match retry_after {
+        RetryAfter::After(span) => {
+            let span = span.min(settings.park_after);
+            let longer = pools[orgs[org.ix()].pool].gate.close(span, "retry-after", now.mono);
+            (longer >= TELLING).then_some(span)
+        }
+        _ => None,
+    };
+    let closed = closed
+        .map(|span| format!("{}: {error}: closed for {:.1} s (retry-after)", orgs[org.ix()].label, span.as_secs_f64()));
     let trip = orgs[org.ix()].breaker.failed(started, now.mono, settings, rng);
     let wait = backoff(u32::from(run.queue.failed_attempts(no)), settings, rng);
     let text = match trip {
@@ -248,6 +279,9 @@ fn failed(
         )),
     };
     run.queue.failed(no, org, trouble, error, now.mono + wait);
+    if let Some(text) = closed {
+        state.note(Level::Info, "closed", Some(org), text, now, effects);
+    }
     if let Some(text) = text {
         restart_windows(state, org, now.mono);
         state.note(Level::Warn, "breaker-open", Some(org), text, now, effects);

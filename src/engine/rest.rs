@@ -77,6 +77,7 @@ pub(super) fn stop_for(
     }
     run.status = RunStatus::Draining;
     run.reason = Some(reason.to_owned());
+    run.gave_up = true;
     state.note(Level::Error, kind, None, format!("stopping: {reason}"), now, effects);
 }
 
@@ -193,7 +194,7 @@ fn end(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) {
 /// 2 when an unattended run gave up before anything was sent to the end: nothing was billed, the set-up is wrong.
 fn exit_code(run: &RunState, counts: &Counts) -> u8 {
     let billed = counts.succeeded + counts.refused + counts.invalid + run.possibly_charged;
-    if counts.open() > 0 && run.facts.unattended && billed == 0 && !run.outage.heard && run.reason.is_some() {
+    if counts.open() > 0 && run.facts.unattended && billed == 0 && !run.outage.heard && run.gave_up {
         2
     } else {
         counts.exit_code()

@@ -16,6 +16,7 @@ use super::batch::BatchRun;
 use super::breaker::Breaker;
 use super::event::Effect;
 use super::gate::Gate;
+use super::growth::Growth;
 use super::history::PerSecond;
 use super::load::Sizes;
 use super::pace::{Pace, easing};
@@ -55,6 +56,7 @@ pub(crate) struct Pool {
     pub(crate) windows: [Option<Window>; Family::COUNT],
     pub(crate) gate: Gate,
     pub(crate) paces: [Pace; Family::COUNT],
+    pub(crate) growths: [Growth; Family::COUNT],
     /// What presses on it, when it was looked at last.
     pub(crate) squeeze: Squeeze,
     /// `anthropic-organization-id`, once seen.
@@ -81,6 +83,8 @@ pub(crate) struct OrgState {
     pub(crate) spared: Option<Mono>,
     /// Whether it has answered at all. Until then it is sent a few calls only: a wrong key shows at once.
     pub(crate) proven: bool,
+    /// Refusals in a row, with no answer between them, that may be about a request as well as about the key.
+    pub(crate) strikes: u32,
     pub(crate) in_flight: [u32; Family::COUNT],
     pub(crate) totals: OrgTotals,
     pub(crate) answers: PerSecond,
@@ -121,6 +125,8 @@ pub struct RunFacts {
     pub prior_possibly_charged: u64,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
+    /// What orgs of earlier sessions did that this one does not use, by label.
+    pub absent_orgs: Vec<(String, OrgTotals)>,
     /// Attempts of earlier sessions that had to be made again, by reason.
     pub prior_re_driven: BTreeMap<String, u64>,
     /// Requests answered in earlier sessions, by the number of attempts that it took.
@@ -145,6 +151,8 @@ pub(crate) struct RunState {
     pub(crate) outcomes: PerSecond,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
+    /// It was ended for a reason that more sending would not mend, by nobody's wish.
+    pub(crate) gave_up: bool,
     /// It was told to stop at once.
     pub(crate) stopping: bool,
     /// The error that keeps outcomes from the disk.
@@ -182,8 +190,14 @@ pub(crate) struct Notices {
 impl State {
     /// A state without runs.
     pub(crate) fn new(orgs: &[OrgSpec], settings: DispatchSettings, seed: u64) -> State {
-        let orgs: Vec<OrgState> =
-            orgs.iter().enumerate().map(|(ix, spec)| OrgState::new(ix, spec, &settings)).collect();
+        // One key under two labels is one organisation, before any answer says so.
+        let same = |spec: &OrgSpec, other: &OrgSpec| spec.key == other.key && spec.base_url == other.base_url;
+        let pool = |spec: &OrgSpec, ix: usize| orgs.iter().position(|other| same(spec, other)).unwrap_or(ix);
+        let orgs: Vec<OrgState> = orgs
+            .iter()
+            .enumerate()
+            .map(|(ix, spec)| OrgState { pool: pool(spec, ix), ..OrgState::new(ix, spec, &settings) })
+            .collect();
         State {
             pools: orgs.iter().map(|_| Pool::default()).collect(),
             settings,
@@ -221,6 +235,7 @@ impl State {
             outcomes: PerSecond::default(),
             fuse,
             outage: Outage::default(),
+            gave_up: false,
             stopping: false,
             store_trouble: None,
             exit_code: None,
@@ -262,7 +277,9 @@ impl State {
             own = own.min(floor);
         }
         let free = shared.min(own.saturating_sub(own_in_flight));
-        (free > 0 && self.pools[pool_ix].paces[family.ix()].admits(now)).then_some((free, headroom))
+        let pool = &mut self.pools[pool_ix];
+        let admitted = free > 0 && pool.paces[family.ix()].admits(now) && pool.growths[family.ix()].admits(now);
+        admitted.then_some((free, headroom))
     }
 
     /// Tells the operator: notice, audit trail, and for an org its last decision.
@@ -285,7 +302,7 @@ impl State {
         let notice =
             Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
         self.notices.ring.push_back(notice);
-        effects.push(Effect::Audit { kind, org, text });
+        effects.push(Effect::Audit { level, kind, org, text });
     }
 }
 
@@ -295,6 +312,7 @@ impl Default for Pool {
             windows: [const { None }; Family::COUNT],
             gate: Gate::default(),
             paces: Default::default(),
+            growths: Default::default(),
             squeeze: Squeeze::default(),
             organization: None,
         }
@@ -318,6 +336,7 @@ impl OrgState {
             budget: RetryBudget::default(),
             spared: None,
             proven: false,
+            strikes: 0,
             in_flight: [0; Family::COUNT],
             totals: OrgTotals::default(),
             answers: PerSecond::default(),

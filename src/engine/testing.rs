@@ -141,6 +141,7 @@ impl Core {
             prior_cost: Money::ZERO,
             prior_possibly_charged: 0,
             prior_wall: Duration::ZERO,
+            absent_orgs: Vec::new(),
             prior_re_driven: Default::default(),
             prior_attempts: [0; 5],
         };

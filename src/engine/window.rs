@@ -5,20 +5,12 @@
 //! answers come, and the API's acceleration limits punish just that.
 //!
 //! A 429 that says that use grew too sharply is another matter: the load as it was is fine, its growth was not. Such a one
-//! takes back a little of the window and halves the growth, which comes back when a while has passed without another.
-
-use std::time::Duration;
+//! takes back a little of the window; `growth` answers for the rest.
 
 use crate::model::{DispatchSettings, LimitKind, Mono};
 
 /// Factor of a cut after growth that was too sharp.
 const RAMP_CUT: f64 = 0.9;
-
-/// The slowest growth, as a share of the usual one.
-const SLOWEST: f64 = 1.0 / 32.0;
-
-/// Time without a 429 for growth after which it may grow twice as fast again.
-const SPEED_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// The controller of one (organisation, family).
 #[derive(Debug, Clone)]
@@ -41,8 +33,6 @@ pub(crate) struct Window {
     floor: u32,
     factor: f64,
     growth_share: f64,
-    /// Growth as a share of the usual one, and when that was set.
-    speed: (f64, Mono),
 }
 
 /// What a 429 did to a window.
@@ -77,7 +67,6 @@ impl Window {
             floor: settings.floor.max(1),
             factor: settings.cut,
             growth_share: growth_share(settings),
-            speed: (1.0, now),
         }
     }
 
@@ -111,12 +100,8 @@ impl Window {
     /// `limit` is what admission allows now: easing may keep it below the window's own, and a closed gate at zero. A
     /// window that a cut has left overfull does not grow either.
     pub(crate) fn touch(&mut self, now: Mono, limit: u32) {
-        if self.speed.0 < 1.0 && now.since(self.speed.1) >= SPEED_UP_AFTER {
-            self.speed = ((self.speed.0 * 2.0).min(1.0), now);
-        }
         if self.full {
-            let growth = self.growth_share * self.speed.0;
-            let grown = f64::from(self.ceiling()) * growth * now.since(self.credited).as_secs_f64();
+            let grown = f64::from(self.ceiling()) * self.growth_share * now.since(self.credited).as_secs_f64();
             self.size = (self.size + grown).min(f64::from(self.ceiling()));
         }
         self.credited = self.credited.max(now);
@@ -143,21 +128,13 @@ impl Window {
         let floor = f64::from(self.floor.min(self.ceiling()));
         let factor = match kind {
             LimitKind::Steady => self.factor,
-            LimitKind::Ramp => {
-                self.speed = ((self.speed.0 / 2.0).max(SLOWEST), now);
-                RAMP_CUT
-            }
+            LimitKind::Ramp => RAMP_CUT,
         };
         self.size = (self.size * factor).max(floor);
         self.last_cut = Some(now);
         self.credited = now;
         self.full = false;
         Cut::Cut { from, to: self.limit() }
-    }
-
-    /// Growth as a share of the usual one.
-    pub(crate) fn speed(&self) -> f64 {
-        self.speed.0
     }
 
     /// Starts over from the floor, as after an outage: what the other side bears is unknown.
@@ -184,6 +161,8 @@ fn growth_share(settings: &DispatchSettings) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -253,20 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn a_429_for_growth_takes_back_a_little_and_slows_growth_until_a_while_has_passed() {
+    fn a_429_for_growth_takes_back_a_little_only() {
         let mut window = Window::new(100, &settings(), Mono::ZERO);
         fill(&mut window, at(1.0));
         let before = window.limit();
         assert_eq!(window.cut(LimitKind::Ramp, at(0.9), at(1.0)), Cut::Cut { from: before, to: before * 9 / 10 });
-        window.in_flight = 0;
-        let start = window.limit();
-        for tenth in 10..=110 {
-            fill(&mut window, at(f64::from(tenth) / 10.0));
-        }
-        let slow = window.limit() - start;
-        assert!((10..=14).contains(&slow), "half of 2.5 a second: {slow}");
-        window.touch(at(120.0), 0);
-        assert!((window.speed() - 1.0).abs() < 1e-9);
     }
 
     proptest! {

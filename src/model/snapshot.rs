@@ -390,6 +390,9 @@ pub struct RunView {
     pub exit_code: Option<u8>,
     /// Where its requests are.
     pub counts: Counts,
+    /// What orgs of earlier sessions did that this one does not use, by label.
+    #[serde(default)]
+    pub absent_orgs: Vec<(String, OrgTotals)>,
     /// Its path.
     pub path: Route,
     /// The rule that chose the path.

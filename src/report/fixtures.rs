@@ -69,6 +69,7 @@ pub(crate) fn run() -> RunView {
         input: "judge-input.jsonl".to_owned(),
         status: RunStatus::Running,
         exit_code: None,
+        absent_orgs: Vec::new(),
         reason: None,
         counts: Counts {
             total: 20_000,
@@ -193,8 +194,9 @@ pub(crate) fn storm() -> Snapshot {
     orgs[1].totals.n_overloaded = 4;
     orgs[2].condition = Condition::Easing { headroom: 0.09 };
     orgs[2].windows = vec![window(43, 44, 100)];
-    orgs[2].limiters = vec![limiter(Limiter::InputTokens, 4_000_000, 360_000)];
+    orgs[2].limiters = vec![LimiterView { foreign: 0.62, ..limiter(Limiter::InputTokens, 4_000_000, 360_000) }];
     orgs[2].headroom = Some(0.09);
+    orgs[2].binding = Some(Binding::Limiter(Limiter::InputTokens));
     orgs[2].rate = 14.5;
     let mut snapshot = with(orgs, run);
     snapshot.notices = Arc::from(vec![

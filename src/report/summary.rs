@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format;
 use super::text::{fit, fit_right, harmless};
-use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView};
+use crate::model::snapshot::{BatchesView, Condition, OrgTotals, OrgView, RunView};
 use crate::model::{Counts, RunStatus, Snapshot};
 
 /// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
@@ -132,7 +132,12 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
             cost_usd: run.cost.usd(),
             path: run.path.as_str().to_owned(),
             route_reason: run.route_reason.clone(),
-            orgs: snapshot.orgs.iter().map(OrgFinished::from).collect(),
+            orgs: snapshot
+                .orgs
+                .iter()
+                .map(OrgFinished::from)
+                .chain(run.absent_orgs.iter().map(|(label, totals)| OrgFinished::new(label, totals, 0)))
+                .collect(),
             sub_batches: run.batches.as_ref().map(|batches| SubBatches::of(batches)).unwrap_or_default(),
             exit_code,
         }
@@ -141,14 +146,20 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
 
 impl From<&OrgView> for OrgFinished {
     fn from(org: &OrgView) -> OrgFinished {
-        let totals = &org.totals;
+        OrgFinished::new(&org.label, &org.totals, org.window())
+    }
+}
+
+impl OrgFinished {
+    /// From what an org did, and the sum of its windows.
+    pub fn new(label: &str, totals: &OrgTotals, window: u32) -> OrgFinished {
         OrgFinished {
-            label: org.label.clone(),
+            label: label.to_owned(),
             n_ok: totals.n_ok,
-            n_429: totals.n_429_steady + totals.n_429_ramp,
+            n_429: totals.n_429(),
             n_5xx: totals.n_5xx + totals.n_overloaded,
             in_flight_peak: totals.in_flight_peak,
-            window: org.window(),
+            window,
             tokens_in: totals.tokens_in,
             tokens_out: totals.tokens_out,
             cost_usd: totals.cost.usd(),
@@ -197,7 +208,7 @@ pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
         run_block(&mut out, run);
     }
     if snapshot.orgs.iter().any(|org| org.totals.n_sent > 0) {
-        org_table(&mut out, &snapshot.orgs);
+        org_table(&mut out, snapshot);
     }
     parked(&mut out, &snapshot.orgs);
     for run in &snapshot.runs {
@@ -272,8 +283,12 @@ const COLUMNS: [(&str, usize); 10] = [
     ("cost", 12),
 ];
 
-fn org_table(out: &mut String, orgs: &[OrgView]) {
-    let name_width = orgs.iter().map(|org| super::text::width(&harmless(&org.label))).max().unwrap_or(0).clamp(9, 32);
+/// Orgs of this session, and those of earlier ones that are not in it.
+fn org_table(out: &mut String, snapshot: &Snapshot) {
+    let here = snapshot.orgs.iter().map(|org| (&org.label, &org.totals, org.latency_p50_ms, org.latency_p95_ms));
+    let absent = snapshot.runs.iter().flat_map(|run| &run.absent_orgs).map(|(label, totals)| (label, totals, 0, 0));
+    let orgs: Vec<_> = here.chain(absent).collect();
+    let name_width = orgs.iter().map(|org| super::text::width(&harmless(org.0))).max().unwrap_or(0).clamp(9, 32);
     let mut row = |name: &str, cells: [&str; COLUMNS.len()]| {
         let _ = write!(out, "  {}", fit(name, name_width));
         for ((_, width), cell) in COLUMNS.iter().zip(cells) {
@@ -282,8 +297,7 @@ fn org_table(out: &mut String, orgs: &[OrgView]) {
         out.push('\n');
     };
     row("org", COLUMNS.map(|(heading, _)| heading));
-    for org in orgs {
-        let totals = &org.totals;
+    for (label, totals, p50, p95) in orgs {
         let counted = [
             totals.n_ok + totals.n_refused,
             totals.n_429_steady,
@@ -294,11 +308,10 @@ fn org_table(out: &mut String, orgs: &[OrgView]) {
             u64::from(totals.in_flight_peak),
         ]
         .map(format::count);
-        let rest =
-            [format::latency(org.latency_p50_ms), format::latency(org.latency_p95_ms), format::money(totals.cost)];
+        let rest = [format::latency(p50), format::latency(p95), format::money(totals.cost)];
         let [answers, steady, ramp, overloaded, server, transport, peak] = &counted;
         let [p50, p95, cost] = &rest;
-        row(&harmless(&org.label), [answers, steady, ramp, overloaded, server, transport, peak, p50, p95, cost]);
+        row(&harmless(label), [answers, steady, ramp, overloaded, server, transport, peak, p50, p95, cost]);
     }
     out.push('\n');
 }

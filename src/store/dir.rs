@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::atomic::TEMP_SUFFIX;
 use super::audit::AuditEvent;
 use super::error::StoreError;
-use super::lock::{Lock, Owner};
+use super::lock::{Held, Lock, Owner, Tenure};
 use super::members::{self, Members};
 use super::run_file::RunFile;
 use super::state_file::StateFile;
@@ -19,7 +19,7 @@ use super::{journal, lock, orders, stamp};
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// A directory that is ours and holds no run yet: the place to spool standard input to before the run is known.
@@ -92,7 +92,7 @@ impl RunDir {
         let run = RunFile::load(dir)?;
         let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
         remove_leftovers(dir)?;
-        Ok((RunDir { path: dir.to_owned(), _lock: lock }, run, state))
+        Ok((RunDir { path: dir.to_owned(), lock }, run, state))
     }
 
     /// Looks at a run without taking it; never waits.
@@ -112,6 +112,16 @@ impl RunDir {
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether this process still owns it: somebody may have taken the lock file away, and another process the directory.
+    pub fn is_still_ours(&self) -> bool {
+        matches!(self.tenure().check(), Ok(Held::Still | Held::Again))
+    }
+
+    /// To see that from another thread.
+    pub(super) fn tenure(&self) -> Tenure {
+        self.lock.tenure(&self.path)
     }
 
     /// The journal's file.
@@ -151,7 +161,7 @@ impl Claim {
             Some(lock) => lock,
             None => Lock::take(&self.path)?,
         };
-        Ok(RunDir { path: self.path.clone(), _lock: lock })
+        Ok(RunDir { path: self.path.clone(), lock })
     }
 }
 
@@ -200,9 +210,11 @@ fn sent_something(dir: &Path) -> Result<bool, StoreError> {
         Err(err) if err.kind() == io::ErrorKind::NotFound => false,
         Err(err) => return Err(StoreError::io("read", &journal)(err)),
     };
-    let batched = || StateFile::load(dir).map(|state| state.is_some_and(|state| !state.sub_batches.is_empty()));
+    // A journal that was deleted is no proof that nothing was paid for.
+    let has_done = |state: StateFile| state.counts.done() > 0 || !state.sub_batches.is_empty();
+    let recorded = || StateFile::load(dir).map(|state| state.is_some_and(has_done));
     let torn = || names(dir).map(|names| names.iter().any(|name| name.starts_with("results.torn-")));
-    Ok(journaled || torn()? || batched()?)
+    Ok(journaled || torn()? || recorded()?)
 }
 
 fn names(dir: &Path) -> Result<Vec<String>, StoreError> {

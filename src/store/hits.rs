@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::dir::RunDir;
 use super::disk::RealDisk;
 use super::error::StoreError;
-use super::group::Appender;
+use super::group::{Appender, Foreign};
 use super::journal::{self, LineMeta};
 use super::recovery::Last;
 use super::stamp;
@@ -30,7 +30,7 @@ pub fn take_hits(
     let open: Vec<u32> = (0..input.len()).filter(|no| is_open(last, RequestNo(*no))).collect();
     let wanted: Vec<Fingerprint> = open.iter().filter_map(|no| keys.get(*no as usize).copied()).collect();
     let found = cache.lookup(&wanted);
-    let mut journal = Appender::new(dir.journal_path());
+    let mut journal = Appender::new(dir.journal_path(), Foreign::Refuse);
     let mut taken = Vec::new();
     let mut n = 0;
     for (no, key) in open.iter().zip(&wanted).zip(found).filter_map(|(hit, found)| found.then_some(hit)) {
@@ -71,7 +71,7 @@ fn meta(input: &Input, no: RequestNo) -> LineMeta<'static> {
 /// Makes what waits durable, and only then counts it.
 fn commit(journal: &mut Appender, taken: &mut Vec<RequestNo>, last: &mut [Last]) -> Result<u64, StoreError> {
     let path = journal.path().to_owned();
-    journal.commit(&RealDisk).map_err(StoreError::io("write", &path))?;
+    journal.commit(&RealDisk).map_err(std::io::Error::from).map_err(StoreError::io("write", &path))?;
     let n = taken.len() as u64;
     for no in taken.drain(..) {
         if let Some(last) = last.get_mut(no.ix()) {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +52,32 @@ pub(super) const NAME: &str = "lock";
 /// A held lock. It ends with this value, and with the process in any case.
 #[derive(Debug)]
 pub(super) struct Lock {
-    file: File,
+    /// Replaced by [`Tenure::check`] when the file had to be put back.
+    file: Arc<Mutex<File>>,
+}
+
+/// A look at a held lock from the thread that writes: a lock is on a file, and whoever takes the file's name away lets
+/// another process take a lock of its own. Useless once the [`Lock`] is gone.
+#[derive(Debug)]
+pub(super) struct Tenure {
+    dir: PathBuf,
+    file: Arc<Mutex<File>>,
+}
+
+/// What has become of a held lock.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It is ours.
+    Still,
+    /// Its file had been taken away or replaced; it is ours again, and nobody else had it at that moment.
+    Again,
+    /// Another process has it.
+    Lost(Owner),
+    /// There is no such directory any more.
+    NoDirectory {
+        /// It was deleted, and not moved elsewhere.
+        deleted: bool,
+    },
 }
 
 /// Closing the file is not enough: a child that another thread is just starting has a copy of the handle until it executes
@@ -59,41 +85,43 @@ pub(super) struct Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // A failure leaves what closing does.
-        let _ = self.file.unlock();
+        let _ = self.file.lock().unwrap_or_else(PoisonError::into_inner).unlock();
+    }
+}
+
+impl Tenure {
+    /// Whether the directory is still ours; puts a lock file that was taken away back. Two `stat` when all is well.
+    pub(super) fn check(&self) -> Result<Held, StoreError> {
+        let path = self.dir.join(NAME);
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_at(&file, &path) {
+            return Ok(Held::Still);
+        }
+        if !self.dir.try_exists().map_err(StoreError::io("find", &self.dir))? {
+            let meta = file.metadata().map_err(StoreError::io("find", &path))?;
+            return Ok(Held::NoDirectory { deleted: meta.nlink() == 0 });
+        }
+        match acquire(&self.dir) {
+            Ok(new) => {
+                // The old one stays locked until here: there is no moment without a lock of ours.
+                *file = new;
+                Ok(Held::Again)
+            }
+            Err(StoreError::Owned { by, .. }) => Ok(Held::Lost(by)),
+            Err(err) => Err(err),
+        }
     }
 }
 
 impl Lock {
     /// Takes the lock of a directory and names this process in it.
     pub(super) fn take(dir: &Path) -> Result<Lock, StoreError> {
-        let path = dir.join(NAME);
-        let mut file = open(&path)?;
-        loop {
-            match file.try_lock() {
-                // A claim that was given up takes its file away; whoever waited for that one locked nothing.
-                Ok(()) if is_at(&file, &path) => break,
-                Ok(()) => {
-                    file = open(&path)?;
-                    continue;
-                }
-                Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
-                Err(TryLockError::WouldBlock) => {}
-            }
-            // Either an owner, or somebody who looks for one and holds a shared lock for an instant.
-            match file.try_lock_shared() {
-                Ok(()) => {
-                    file.unlock().map_err(StoreError::io("lock", &path))?;
-                    std::thread::yield_now();
-                }
-                Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::Owned { path: dir.to_owned(), by: named(&mut file) });
-                }
-            }
-        }
-        let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
-        text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
-        Ok(Lock { file })
+        acquire(dir).map(|file| Lock { file: Arc::new(Mutex::new(file)) })
+    }
+
+    /// To see from another thread whether it is still held in `dir`, where it was taken.
+    pub(super) fn tenure(&self, dir: &Path) -> Tenure {
+        Tenure { dir: dir.to_owned(), file: Arc::clone(&self.file) }
     }
 
     /// Who holds the lock of a directory, if anybody does. Never waits.
@@ -111,6 +139,38 @@ impl Lock {
             Err(TryLockError::Error(err)) => Err(StoreError::io("lock", &path)(err)),
         }
     }
+}
+
+/// Opens and locks the lock file of a directory, making it if need be, and names this process in it.
+fn acquire(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(NAME);
+    let mut file = open(&path)?;
+    loop {
+        match file.try_lock() {
+            // A claim that was given up takes its file away; whoever waited for that one locked nothing.
+            Ok(()) if is_at(&file, &path) => break,
+            Ok(()) => {
+                file = open(&path)?;
+                continue;
+            }
+            Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        // Either an owner, or somebody who looks for one and holds a shared lock for an instant.
+        match file.try_lock_shared() {
+            Ok(()) => {
+                file.unlock().map_err(StoreError::io("lock", &path))?;
+                std::thread::yield_now();
+            }
+            Err(TryLockError::Error(err)) => return Err(StoreError::io("lock", &path)(err)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Owned { path: dir.to_owned(), by: named(&mut file) });
+            }
+        }
+    }
+    let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
+    text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
+    Ok(file)
 }
 
 fn open(path: &Path) -> Result<File, StoreError> {
@@ -183,7 +243,7 @@ mod tests {
     fn a_lock_ends_with_its_owner_although_a_child_that_is_being_started_has_a_copy_of_the_handle() {
         let dir = tempfile::tempdir().unwrap();
         let lock = Lock::take(dir.path()).unwrap();
-        let copy_of_the_child = lock.file.try_clone().unwrap();
+        let copy_of_the_child = lock.file.lock().unwrap().try_clone().unwrap();
         drop(lock);
         assert_eq!(Lock::owner(dir.path()).unwrap(), None);
         drop(Lock::take(dir.path()).unwrap());
@@ -200,6 +260,25 @@ mod tests {
         assert!(!is_at(&file, &path));
         let _again = Lock::take(dir.path()).unwrap();
         assert!(!is_at(&file, &path) && path.exists());
+    }
+
+    #[test]
+    fn a_lock_file_that_was_taken_away_is_put_back_and_locked_unless_another_process_has_taken_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(NAME);
+        let first = Lock::take(dir.path()).unwrap();
+        let tenure = first.tenure(dir.path());
+        assert_eq!(tenure.check().unwrap(), Held::Still);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(tenure.check().unwrap(), Held::Again);
+        assert!(matches!(Lock::take(dir.path()), Err(StoreError::Owned { .. })));
+        assert_eq!(tenure.check().unwrap(), Held::Still);
+        std::fs::remove_file(&path).unwrap();
+        let second = Lock::take(dir.path()).unwrap();
+        assert!(matches!(tenure.check().unwrap(), Held::Lost(_)));
+        assert_eq!(second.tenure(dir.path()).check().unwrap(), Held::Still);
+        drop(first);
+        assert!(Lock::owner(dir.path()).unwrap().is_some());
     }
 
     #[test]

@@ -12,8 +12,9 @@ use super::cache_writer::CacheWriter;
 use super::dir::RunDir;
 use super::disk::{Disk, RealDisk};
 use super::error::{StoreError, remedy};
-use super::group::Appender;
+use super::group::{Appender, CommitError, Foreign};
 use super::journal;
+use super::lock::{Held, Tenure};
 use super::mailbox::{Receiver, Sender, Woken, mailbox};
 use super::state_file::StateFile;
 use crate::model::{Outcome, RequestNo, RunSlot};
@@ -149,9 +150,10 @@ fn spawn_on(
         disk,
         run,
         settings,
-        journal: Appender::new(dir.path().join(journal::NAME)),
-        audit: Appender::new(dir.path().join(AuditEvent::NAME)),
+        journal: Appender::new(dir.path().join(journal::NAME), Foreign::Refuse),
+        audit: Appender::new(dir.path().join(AuditEvent::NAME), Foreign::GoOn),
         dir: dir.path().to_owned(),
+        tenure: dir.tenure(),
         cache: cache.map(CacheWriter::spawn),
         state: None,
         done: Vec::new(),
@@ -213,9 +215,34 @@ impl Drop for Thread {
     }
 }
 
+/// Why nothing can be written.
+struct Obstacle {
+    /// The file, the reason, the remedy.
+    message: String,
+    grade: Grade,
+}
+
+/// How bad it is; an obstacle that is worse than the one before is reported, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Grade {
+    /// Nothing is lost, and the next try may work.
+    Passing,
+    /// Somebody has changed the journal, and has to change it back.
+    Tampered,
+    /// Another process owns the directory: nothing is written there any more, whatever becomes of its lock.
+    Lost,
+}
+
+impl Obstacle {
+    fn passing(what: impl std::fmt::Display) -> Obstacle {
+        Obstacle { message: format!("{what}; nothing is lost, and it is tried again"), grade: Grade::Passing }
+    }
+}
+
 struct Worker {
     disk: Box<dyn Disk>,
     dir: std::path::PathBuf,
+    tenure: Tenure,
     run: RunSlot,
     settings: WriterSettings,
     journal: Appender,
@@ -227,7 +254,7 @@ struct Worker {
     acks: Vec<Ack>,
     cache: Option<CacheWriter>,
     /// Why nothing can be written.
-    trouble: Option<String>,
+    trouble: Option<Obstacle>,
     on_event: Box<dyn Fn(StoreEvent) + Send>,
 }
 
@@ -250,7 +277,7 @@ impl Worker {
             self.commit();
         }
         // Drops the cache's thread, which waits for its last transaction.
-        Left { n_unsynced: self.done.len() as u64, trouble: self.trouble }
+        Left { n_unsynced: self.done.len() as u64, trouble: self.trouble.map(|obstacle| obstacle.message) }
     }
 
     /// While blocked: takes jobs into memory and tries again from time to time. False when there will be no more.
@@ -316,17 +343,19 @@ impl Worker {
                 }
                 self.acks.drain(..).for_each(|ack| ack());
             }
-            Err(message) if self.trouble.is_none() => {
-                self.trouble = Some(message.clone());
-                (self.on_event)(StoreEvent::Blocked { message });
+            Err(obstacle) => {
+                if self.trouble.as_ref().is_none_or(|before| before.grade < obstacle.grade) {
+                    (self.on_event)(StoreEvent::Blocked { message: obstacle.message.clone() });
+                }
+                self.trouble = Some(obstacle);
             }
-            Err(message) => self.trouble = Some(message),
         }
     }
 
     /// The journal first, and reported at once: it is what money was paid for.
-    fn write(&mut self) -> Result<(), String> {
-        self.journal.commit(&*self.disk).map_err(|err| blocked(self.journal.path(), &err))?;
+    fn write(&mut self) -> Result<(), Obstacle> {
+        self.check_owner()?;
+        self.journal.commit(&*self.disk).map_err(|err| obstacle(self.journal.path(), &err))?;
         if !self.done.is_empty() {
             let done = std::mem::take(&mut self.done);
             (self.on_event)(StoreEvent::Synced { run: self.run, done });
@@ -334,17 +363,45 @@ impl Worker {
         if let Some(cache) = &mut self.cache {
             cache.send(std::mem::take(&mut self.entries));
         }
-        self.audit.commit(&*self.disk).map_err(|err| blocked(self.audit.path(), &err))?;
+        self.audit.commit(&*self.disk).map_err(|err| obstacle(self.audit.path(), &err))?;
         if let Some(state) = &self.state {
-            state.save(&self.dir).map_err(|err| format!("{err}; nothing is lost, and it is tried again"))?;
+            state.save(&self.dir).map_err(Obstacle::passing)?;
             self.state = None;
         }
         Ok(())
     }
+
+    /// A process that has lost its directory once never writes there again: the new owner has read the journal, and goes on
+    /// from what it read.
+    fn check_owner(&self) -> Result<(), Obstacle> {
+        if let Some(Obstacle { message, grade: Grade::Lost }) = &self.trouble {
+            return Err(Obstacle { message: message.clone(), grade: Grade::Lost });
+        }
+        let message = match self.tenure.check().map_err(Obstacle::passing)? {
+            Held::Still | Held::Again => return Ok(()),
+            Held::Lost(by) => format!(
+                "another process took the directory {}: {by} owns it now, because the lock file was removed under the run; \
+                 nothing is written there any more: stop this run, the other one goes on",
+                self.dir.display()
+            ),
+            Held::NoDirectory { .. } => {
+                let dir = self.dir.display();
+                return Err(Obstacle::passing(format!("{dir} was moved or deleted under the run; move it back")));
+            }
+        };
+        Err(Obstacle { message, grade: Grade::Lost })
+    }
 }
 
-fn blocked(path: &std::path::Path, err: &std::io::Error) -> String {
-    format!("failed to write {}: {err}{}; nothing is lost, and it is tried again", path.display(), remedy(err))
+fn obstacle(path: &std::path::Path, err: &CommitError) -> Obstacle {
+    let path = path.display();
+    match err {
+        CommitError::Io(err) => Obstacle::passing(format!("failed to write {path}: {err}{}", remedy(err))),
+        CommitError::Astray => Obstacle::passing(format!("failed to write {path}: {err}")),
+        CommitError::Shortened { .. } | CommitError::Lengthened { .. } => {
+            Obstacle { message: format!("failed to write {path}: {err}"), grade: Grade::Tampered }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -287,6 +287,86 @@ fn a_journal_that_is_replaced_is_never_written_over() {
 }
 
 #[test]
+fn a_lock_file_that_is_removed_under_the_run_is_put_back_and_the_run_goes_on() {
+    let rig = Rig::new(&[], NOW, None);
+    std::fs::remove_file(rig.path("lock")).unwrap();
+    rig.send(0);
+    assert_eq!(rig.next(), synced(&[0]));
+    assert!(matches!(RunDir::open(&rig.temp.path().join("run")), Err(StoreError::Owned { .. })));
+}
+
+#[test]
+fn d3_a_run_whose_directory_another_process_took_writes_nothing_more_even_when_that_one_has_left() {
+    let rig = Rig::new(&[], NOW, None);
+    rig.send(0);
+    assert_eq!(rig.next(), synced(&[0]));
+    std::fs::remove_file(rig.path("lock")).unwrap();
+    let other = RunDir::open(&rig.temp.path().join("run")).unwrap();
+    rig.send(1);
+    let message = rig.blocked();
+    assert!(message.contains("another process took the directory"), "{message}");
+    assert!(!message.contains("nothing is lost"), "{message}");
+    drop(other);
+    let state = StateFile { sessions: 77, ..StateFile::fresh(&run_file(&rig.input)) };
+    rig.writer.send(Job::State(Box::new(state)));
+    let (journal, state) = (rig.path(journal::NAME), rig.path("state.json"));
+    let (lines, Rig { writer, temp: _temp, .. }) = (rig.lines(&[0]), rig);
+    assert_eq!(writer.close().n_unsynced, 1);
+    assert_eq!(std::fs::read(journal).unwrap(), lines);
+    assert!(!std::fs::read_to_string(state).unwrap().contains("77"));
+}
+
+#[test]
+fn a5_a_journal_that_is_cut_in_place_is_noticed_and_gets_no_hole() {
+    let rig = Rig::new(&[], NOW, None);
+    rig.send(0);
+    assert_eq!(rig.next(), synced(&[0]));
+    let file = std::fs::OpenOptions::new().write(true).open(rig.path(journal::NAME)).unwrap();
+    file.set_len(5).unwrap();
+    rig.send(1);
+    let message = rig.blocked();
+    assert!(message.contains("was cut to 5 bytes") && !message.contains("nothing is lost"), "{message}");
+    assert_eq!(rig.journal(), &rig.lines(&[0])[..5]);
+    std::fs::write(rig.path(journal::NAME), rig.lines(&[0])).unwrap();
+    assert_eq!([rig.next(), rig.next()], [synced(&[1]), StoreEvent::Healed]);
+    assert_eq!(rig.journal(), rig.lines(&[0, 1]));
+}
+
+#[test]
+fn a5_bytes_that_another_process_appended_are_noticed_and_not_written_over() {
+    let rig = Rig::new(&[], NOW, None);
+    rig.send(0);
+    assert_eq!(rig.next(), synced(&[0]));
+    let len = rig.journal().len() as u64;
+    std::fs::write(rig.path(journal::NAME), [&*rig.journal(), b"somebody else's"].concat()).unwrap();
+    rig.send(1);
+    let message = rig.blocked();
+    assert!(message.contains("appended 15 bytes") && message.contains(&format!("truncate -s {len}")), "{message}");
+    assert!(rig.journal().ends_with(b"somebody else's"));
+    std::fs::OpenOptions::new().write(true).open(rig.path(journal::NAME)).unwrap().set_len(len).unwrap();
+    assert_eq!([rig.next(), rig.next()], [synced(&[1]), StoreEvent::Healed]);
+    assert_eq!(rig.journal(), rig.lines(&[0, 1]));
+}
+
+#[test]
+fn an_audit_trail_that_is_emptied_under_the_run_goes_on_without_a_hole() {
+    let rig = Rig::new(&[], NOW, None);
+    let event = || AuditEvent { at: Wall(0), kind: "k".to_owned(), org: None, text: "t".to_owned(), data: None };
+    let flush = |rig: &Rig| {
+        let (sender, ack) = channel();
+        rig.writer.send(Job::Flush(Box::new(move || sender.send(()).unwrap())));
+        ack.recv_timeout(Duration::from_secs(30)).unwrap();
+    };
+    rig.writer.send(Job::Audit(event()));
+    flush(&rig);
+    std::fs::write(rig.path("events.jsonl"), "").unwrap();
+    rig.writer.send(Job::Audit(event()));
+    flush(&rig);
+    assert_eq!(std::fs::read_to_string(rig.path("events.jsonl")).unwrap().lines().count(), 1);
+    assert!(rig.events.try_recv().is_err());
+}
+
+#[test]
 fn an_audit_trail_with_a_torn_end_gets_a_line_end_first() {
     let rig = Rig::new(&[], NOW, None);
     std::fs::write(rig.path("events.jsonl"), "{\"torn\"").unwrap();

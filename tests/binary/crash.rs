@@ -84,6 +84,11 @@ fn d1_a_torn_line_is_kept_aside_and_its_request_is_sent_again() {
     let whole = fs::read(&path).unwrap();
     let torn = whole.len() - 25;
     OpenOptions::new().write(true).open(&path).unwrap().set_len(torn as u64).unwrap();
+    // Nor had anybody counted it: what a line is counted by is its fsync.
+    let state = fs::read_to_string(place.path("run/state.json")).unwrap();
+    let before = state.replace("\"succeeded\": 10", "\"succeeded\": 9").replace("\"unsent\": 0", "\"unsent\": 1");
+    assert_ne!(state, before);
+    place.write("run/state.json", before);
     let last_line = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     let resumed = place.run(&["resume", &dir, "--json", "--no-cache"]);
     assert_eq!((resumed.code, &finished(&resumed)["n_succeeded"]), (0, &10.into()));

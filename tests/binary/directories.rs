@@ -150,3 +150,33 @@ fn a_run_directory_that_is_deleted_under_the_run_is_put_back_with_every_answer()
     assert!(ended.stdout.contains("moved, deleted or replaced"), "{}", ended.stdout);
     assert_eq!(server.stats().bodies_accepted_twice, 0);
 }
+
+#[test]
+fn a_journal_that_is_shorter_than_the_state_says_is_refused_with_both_numbers_and_nothing_is_paid_twice_unasked() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(10), place.text("run"));
+    assert_eq!(place.run(&["run", &input, "--run-dir", &dir, "--json", "--no-cache"]).code, 0);
+    let path = place.path("run/results.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let eight = whole.split_inclusive('\n').take(8).collect::<String>();
+    fs::write(&path, &eight).unwrap();
+    let words = ["results.jsonl", "holds 8 outcomes", "10 were there", "--accept-lost-results"];
+    place.run(&["resume", &dir, "--json", "--no-cache"]).refused(2, &words);
+    fs::remove_file(&path).unwrap();
+    place.run(&["resume", &dir, "--json", "--no-cache"]).refused(2, &["holds 0 outcomes", "put the journal back"]);
+    // Nor is it a run that sent nothing.
+    place.run(&["run", &input, "--run-dir", &dir, "--json", "--no-cache"]).refused(2, &["holds a run"]);
+    assert_eq!(server.stats().n_messages, 10);
+    // With the journal back all is well, and so it is for somebody who wants to pay.
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(place.run(&["resume", &dir, "--json", "--no-cache"]).code, 0);
+    assert_eq!(server.stats().n_messages, 10);
+    fs::write(&path, &eight).unwrap();
+    let resumed = place.run(&["resume", &dir, "--json", "--no-cache", "--accept-lost-results"]);
+    assert_eq!((resumed.code, server.stats().n_messages), (0, 12), "{}", resumed.stderr);
+    // More in the journal than the state knows of is what a crash leaves.
+    fs::remove_file(place.path("run/state.json")).unwrap();
+    assert_eq!(place.run(&["resume", &dir, "--json", "--no-cache"]).code, 0);
+    assert_eq!((server.stats().n_messages, place.export(&dir, &[]).len()), (12, 10));
+}

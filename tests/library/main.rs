@@ -1,7 +1,9 @@
 //! The library from outside: the direction of its dependencies, and the engine against the simulated API on paused time.
 
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
+mod cases;
 mod must_hold;
+mod shell;
 mod structure;
 mod weather;

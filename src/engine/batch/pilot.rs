@@ -69,13 +69,13 @@ impl Pilots {
                 continue;
             };
             match queue.place(no) {
-                Some(Place::Done(Outcome::Invalid)) if trial.shape.n > 1 => {
+                Some(Place::Done(Outcome::Invalid) | Place::Aside) if trial.shape.n > 1 => {
                     trial.at += 1;
                     match trial.shape.first.get(trial.at).copied().and_then(&mut *take) {
                         Some(next) => news.next.push(next),
                         None => {
                             news.wrong = Some(format!(
-                                "{} pilots of one shape were called invalid, and {} more requests have it: {}; no sub-batch was created",
+                                "{} pilots of one shape were refused, and {} more requests have it: {}; no sub-batch was created",
                                 trial.at,
                                 trial.shape.n.saturating_sub(trial.at as u32),
                                 trial.shape.name
@@ -83,7 +83,7 @@ impl Pilots {
                         }
                     }
                 }
-                Some(Place::Done(_) | Place::Cached) | None => trial.answered = true,
+                Some(Place::Done(_) | Place::Cached | Place::Aside) | None => trial.answered = true,
                 Some(_) => {}
             }
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fandeck::model::DispatchSettings;
 
+use super::beyond;
 use super::world::{World, secs};
 
 /// A figure, and what it must be.
@@ -22,11 +23,11 @@ pub(crate) enum Must {
 }
 
 impl Figure {
-    fn at_least(what: &'static str, is: f64, floor: f64) -> Figure {
+    pub(super) fn at_least(what: &'static str, is: f64, floor: f64) -> Figure {
         Figure { what, is, must: Must::AtLeast(floor) }
     }
 
-    fn at_most(what: &'static str, is: f64, ceiling: f64) -> Figure {
+    pub(super) fn at_most(what: &'static str, is: f64, ceiling: f64) -> Figure {
         Figure { what, is, must: Must::AtMost(ceiling) }
     }
 
@@ -55,40 +56,40 @@ pub(crate) fn all() -> Vec<Experiment> {
         Experiment { what: "one org of three at 50 % errors", run: half_broken },
         Experiment { what: "three more runs start on a busy org", run: burst },
         Experiment { what: "one org dies, then all", run: deaths },
-        Experiment { what: "output tokens bind, answers take 30 s", run: long_answers },
-        Experiment { what: "input tokens bind", run: input_limit },
-        Experiment { what: "no rate-limit headers at all: AIMD alone", run: without_headers },
-        Experiment { what: "a limit of 50 requests a minute", run: small_limit },
-        Experiment { what: "four fandecks on one key", run: four_on_one_key },
-        Experiment { what: "a colleague takes 70 % of the output tokens", run: colleague_of_tokens },
+        Experiment { what: "output tokens bind, answers take 30 s", run: beyond::long_answers },
+        Experiment { what: "input tokens bind", run: beyond::input_limit },
+        Experiment { what: "no rate-limit headers at all: AIMD alone", run: beyond::without_headers },
+        Experiment { what: "a limit of 50 requests a minute", run: beyond::small_limit },
+        Experiment { what: "four fandecks on one key", run: beyond::four_on_one_key },
+        Experiment { what: "a colleague takes 70 % of the output tokens", run: beyond::colleague_of_tokens },
     ]
 }
 
-fn settings() -> DispatchSettings {
+pub(super) fn settings() -> DispatchSettings {
     DispatchSettings { outage_limit: Some(secs(900)), ..DispatchSettings::default() }
 }
 
-fn org(label: &str, rpm: f64, otpm: f64, more: &str) -> String {
+pub(super) fn org(label: &str, rpm: f64, otpm: f64, more: &str) -> String {
     format!(
         "[[orgs]]\nlabel = \"{label}\"\nkey = \"key-{label}\"\nlimits = {{ rpm = {}, itpm = 100_000_000, otpm = {} }}\n{more}\n",
         rpm as u64, otpm as u64
     )
 }
 
-fn scenario(orgs: &[String]) -> String {
+pub(super) fn scenario(orgs: &[String]) -> String {
     format!("summary = \"an experiment\"\nlatency = {{ p50-ms = 1500, p95-ms = 3000 }}\n{}", orgs.concat())
 }
 
 /// Calls that a window has to hold for a rate: the mean of the latency above is 1.64 s.
-fn cap_for(rate: f64) -> u32 {
+pub(super) fn cap_for(rate: f64) -> u32 {
     (rate * 1.7).ceil().max(4.0) as u32
 }
 
-fn short(_: u32) -> u32 {
+pub(super) fn short(_: u32) -> u32 {
     16
 }
 
-fn share(part: u64, whole: u64) -> f64 {
+pub(super) fn share(part: u64, whole: u64) -> f64 {
     part as f64 / (whole as f64).max(1.0)
 }
 
@@ -259,114 +260,5 @@ fn deaths(load: f64) -> Vec<Figure> {
         Figure::at_least("with one dead, the run came to rest with 0", one, 1.0),
         Figure::at_least("with all dead, it came to rest with 4", exit(client, 4), 1.0),
         Figure::at_most("seconds from the last answer to rest", rest.saturating_sub(last_answer).as_secs_f64(), 5.0),
-    ]
-}
-
-/// Long answers leave the bucket long after they were sent: without looking ahead, a full bucket would invite three
-/// times what it bears.
-fn long_answers(load: f64) -> Vec<Figure> {
-    let per_second = 3_400.0 * load;
-    let rate = per_second / 68.0;
-    let text = scenario(&[org("a", 1e7, per_second * 60.0, "latency = { p50-ms = 30000, p95-ms = 60000 }")]);
-    let mut world = World::new(&text);
-    let client = world.client(cap_for(rate * 33.0 * 3.0 / 1.7), settings());
-    world.run(client, (rate * 1_500.0) as u32, |no| 8 + (no.wrapping_mul(2_654_435_761) >> 7) % 121);
-    world.until(secs(900));
-    let client = &world.clients[client];
-    let (after_ramp, all) = (client.sum(180, 900), client.sum(0, 900));
-    vec![
-        Figure::at_least("output tokens after the ramp ÷ limit", after_ramp.tokens as f64 / (720.0 * per_second), 0.9),
-        Figure::at_most("429s ÷ calls", share(all.limited, all.sent), 0.01),
-    ]
-}
-
-fn input_limit(load: f64) -> Vec<Figure> {
-    let rate = 100.0 * load;
-    // A request of this file has 30 tokens, and 60 by the estimate that is held while it is answered.
-    let itpm = rate * 60.0 * 30.0;
-    let text = scenario(&[org("a", 1e7, 1e8, "")]).replace("itpm = 100_000_000", &format!("itpm = {}", itpm as u64));
-    let mut world = World::new(&text);
-    let client = world.client(cap_for(3.0 * rate), settings());
-    world.run(client, (rate * 800.0) as u32, short);
-    world.until(secs(600));
-    let stats = world.sim.stats(world.now.span());
-    let client = &world.clients[client];
-    let all = client.sum(0, 600);
-    let per_answer = stats.orgs[0].tokens_in as f64 / all.ok as f64;
-    let used = client.sum(90, 600).ok as f64 * per_answer / (510.0 * itpm / 60.0);
-    vec![
-        Figure::at_least("input tokens after the ramp ÷ limit", used, 0.9),
-        Figure::at_most("429s ÷ calls", share(all.limited, all.sent), 0.01),
-    ]
-}
-
-fn without_headers(load: f64) -> Vec<Figure> {
-    let rate = 100.0 * load;
-    let mut world = World::new(&scenario(&[org("a", rate * 60.0, 1e8, "")]));
-    world.headers = false;
-    let client = world.client(cap_for(3.0 * rate), settings());
-    world.run(client, (rate * 800.0) as u32, short);
-    world.until(secs(600));
-    let client = &world.clients[client];
-    let (after_ramp, all) = (client.sum(90, 600), client.sum(0, 600));
-    vec![
-        Figure::at_least("goodput after the ramp ÷ limit", after_ramp.ok as f64 / (510.0 * rate), 0.85),
-        Figure::at_most("429s ÷ calls", share(all.limited, all.sent), 0.1),
-    ]
-}
-
-fn small_limit(_: f64) -> Vec<Figure> {
-    let mut world = World::new(&scenario(&[org("a", 50.0, 1e8, "")]));
-    let client = world.client(20, settings());
-    world.run(client, 1_000, short);
-    world.until(secs(900));
-    let client = &world.clients[client];
-    let (after_ramp, all) = (client.sum(120, 900), client.sum(0, 900));
-    vec![
-        Figure::at_least("goodput after the ramp ÷ limit", after_ramp.ok as f64 / 650.0, 0.95),
-        Figure::at_most("429s ÷ calls", share(all.limited, all.sent), 0.005),
-    ]
-}
-
-fn four_on_one_key(load: f64) -> Vec<Figure> {
-    let rate = 100.0 * load;
-    let mut world = World::new(&scenario(&[org("a", rate * 60.0, 1e8, "")]));
-    for n in 0..4 {
-        // Caps of different sizes: what counts is the key's limit.
-        let client = world.client(cap_for((1.0 + f64::from(n)) * rate), settings());
-        world.run(client, (rate * 500.0) as u32, short);
-        world.until(secs(15 * (u64::from(n as u32) + 1)));
-    }
-    world.until(secs(420));
-    let got: Vec<f64> = world.clients.iter().map(|client| client.sum(120, 420).ok as f64).collect();
-    let (sum, squares): (f64, f64) = (got.iter().sum(), got.iter().map(|n| n * n).sum());
-    let limited: u64 = world.clients.iter().map(|client| client.sum(0, 420).limited).sum();
-    let sent: u64 = world.clients.iter().map(|client| client.sum(0, 420).sent).sum();
-    vec![
-        Figure::at_least("Jain's index", sum * sum / (4.0 * squares), 0.95),
-        Figure::at_least("together ÷ limit", sum / (300.0 * rate), 0.9),
-        Figure::at_most("429s ÷ calls", share(limited, sent), 0.005),
-    ]
-}
-
-fn colleague_of_tokens(load: f64) -> Vec<Figure> {
-    let per_second = 6_800.0 * load;
-    let rate = per_second / 68.0;
-    let works = format!(
-        "[[orgs.colleagues]]\nfrom-s = 120\nto-s = 360\nrps = {}\ntokens-in = 100\ntokens-out = 1_000",
-        per_second * 0.7 / 1_000.0
-    );
-    let mut world = World::new(&scenario(&[org("a", 1e7, per_second * 60.0, &works)]));
-    let client = world.client(cap_for(3.0 * rate), settings());
-    world.run(client, (rate * 800.0) as u32, |no| 8 + (no.wrapping_mul(2_654_435_761) >> 7) % 121);
-    world.until(secs(480));
-    let theirs = world.sim.stats(world.now.span()).orgs[0].colleague;
-    let client = &world.clients[client];
-    let beside = client.sum(150, 360).tokens as f64 / (210.0 * per_second * 0.3);
-    let after = client.sum(420, 440).tokens as f64 / (20.0 * per_second);
-    vec![
-        Figure::at_most("the colleague's 429s ÷ calls", share(theirs.n_429, theirs.n_wanted), 0.001),
-        Figure::at_least("our use ÷ what is left", beside, 0.8),
-        Figure::at_least("our use ÷ limit, a minute after", after, 0.95),
     ]
 }

@@ -4,5 +4,7 @@
 //! simulate` serves. Between them are a network with a delay and a disk with a delay. An hour passes in seconds, and the
 //! same seed gives the same figures.
 
+mod beyond;
 pub(crate) mod figures;
+mod wire;
 pub(crate) mod world;

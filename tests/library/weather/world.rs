@@ -7,11 +7,13 @@ use std::time::Duration;
 use fandeck::api::{Finding, Reply, Sight, reply};
 use fandeck::engine::testing::{Core, Happened, Requests, Wanted};
 use fandeck::model::{
-    ApiError, Command, CommandOutcome, DispatchSettings, Family, Mono, Now, OrgId, OrgSpec, RateLimits, RequestNo,
-    RetryAfter, RunSlot, Scrubber, Secret, Snapshot, Trouble, Verdict, Wall,
+    ApiError, DispatchSettings, Family, Mono, Now, OrgId, OrgSpec, RateLimits, RequestNo, RunSlot, Scrubber, Secret,
+    Snapshot, Trouble, Verdict, Wall,
 };
 use fandeck::sim::{Ending, Fate, Scenario, Sim, SimRequest, SimResponse, Ticket};
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::HeaderMap;
+
+use super::wire::{body, broken, ended, head};
 
 /// One way through the network.
 const WIRE: Duration = Duration::from_millis(15);
@@ -39,12 +41,12 @@ enum Due {
 }
 
 #[derive(Clone, Copy)]
-struct Call {
-    client: usize,
-    run: RunSlot,
-    no: RequestNo,
-    org: OrgId,
-    started: Mono,
+pub(super) struct Call {
+    pub(super) client: usize,
+    pub(super) run: RunSlot,
+    pub(super) no: RequestNo,
+    pub(super) org: OrgId,
+    pub(super) started: Mono,
 }
 
 /// One dispatcher with its runs.
@@ -55,6 +57,9 @@ pub(crate) struct Client {
     sizes: Vec<Vec<u32>>,
     woken: Option<Mono>,
     flying: HashMap<(RunSlot, RequestNo), OrgId>,
+    in_flight: Vec<u32>,
+    /// Calls sent in all, by run.
+    pub(crate) sent: BTreeMap<RunSlot, u64>,
     /// By second and org: calls sent, answers, output tokens, 429s.
     pub(crate) seconds: BTreeMap<u64, Vec<Second>>,
     /// Highest number in flight at once, by org.
@@ -63,6 +68,14 @@ pub(crate) struct Client {
     pub(crate) rested: BTreeMap<RunSlot, (Mono, u8)>,
     /// Answers by run.
     pub(crate) answers: BTreeMap<RunSlot, u64>,
+}
+
+/// How a run starts.
+pub(crate) struct Start<'m> {
+    /// Nobody watches it.
+    pub(crate) unattended: bool,
+    /// The model for which orgs are looked at before the first wave.
+    pub(crate) look: Option<&'m str>,
 }
 
 /// What happened to an org in a second.
@@ -126,10 +139,12 @@ impl World {
             core: Core::new(&orgs, settings, seed),
             heads: orgs.iter().map(|org| head(&org.key)).collect(),
             peak: vec![0; orgs.len()],
+            in_flight: vec![0; orgs.len()],
             orgs,
             sizes: Vec::new(),
             woken: None,
             flying: HashMap::new(),
+            sent: BTreeMap::new(),
             seconds: BTreeMap::new(),
             rested: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -139,6 +154,17 @@ impl World {
 
     /// Starts a run of `n` requests, whose `max_tokens` are given by their numbers.
     pub(crate) fn run(&mut self, client: usize, n: u32, max_tokens: impl Fn(u32) -> u32) -> RunSlot {
+        self.run_as(client, n, max_tokens, &Start { unattended: true, look: None })
+    }
+
+    /// Starts a run in a certain way.
+    pub(crate) fn run_as(
+        &mut self,
+        client: usize,
+        n: u32,
+        max_tokens: impl Fn(u32) -> u32,
+        start: &Start<'_>,
+    ) -> RunSlot {
         let now = self.clocks();
         let tokens: Vec<u32> = (0..n).map(max_tokens).collect();
         let slot = RunSlot(self.clients[client].sizes.len() as u16);
@@ -146,24 +172,13 @@ impl World {
             .map(|no| (body(client, slot, RequestNo(no), tokens[no as usize]).len() as u32 + 40, tokens[no as usize]));
         let sizes = Requests(sizes.collect());
         self.clients[client].sizes.push(tokens);
-        assert_eq!(self.clients[client].core.add_run(sizes, Family::Haiku, true, now), slot);
+        assert_eq!(self.clients[client].core.add_run(sizes, Family::Haiku, start.unattended, now), slot);
+        if let Some(model) = start.look {
+            let wanted = self.clients[client].core.look(slot, model, 16, now);
+            self.perform(client, wanted);
+        }
         self.step(client, Vec::new());
         slot
-    }
-
-    /// Looks at the orgs before the first wave of a run.
-    pub(crate) fn look(&mut self, client: usize, run: RunSlot, model: &str) {
-        let now = self.clocks();
-        let wanted = self.clients[client].core.look(run, model, 16, now);
-        self.perform(client, wanted);
-    }
-
-    pub(crate) fn command(&mut self, client: usize, order: Command) -> CommandOutcome {
-        let now = self.clocks();
-        let (outcome, wanted) = self.clients[client].core.command(order, now);
-        self.perform(client, wanted);
-        self.step(client, Vec::new());
-        outcome
     }
 
     pub(crate) fn snapshot(&mut self, client: usize) -> Snapshot {
@@ -201,7 +216,7 @@ impl World {
         }
     }
 
-    fn clocks(&self) -> Now {
+    pub(crate) fn clocks(&self) -> Now {
         Now { mono: self.now, wall: Wall(EPOCH.0 + self.now.span().as_millis() as i64) }
     }
 
@@ -261,7 +276,7 @@ impl World {
         if self.headers { reply } else { Reply { limits: RateLimits::default(), ..reply } }
     }
 
-    fn step(&mut self, client: usize, happened: Vec<Happened>) {
+    pub(crate) fn step(&mut self, client: usize, happened: Vec<Happened>) {
         let now = self.clocks();
         for happened in &happened {
             self.clients[client].note(happened, self.now);
@@ -276,7 +291,7 @@ impl World {
         }
     }
 
-    fn perform(&mut self, client: usize, wanted: Vec<Wanted>) {
+    pub(crate) fn perform(&mut self, client: usize, wanted: Vec<Wanted>) {
         for wanted in wanted {
             match wanted {
                 Wanted::Send { run, no, org } => {
@@ -291,7 +306,7 @@ impl World {
                     let sight = self.sight(client, org, &name);
                     self.at(self.now + WIRE * 2, Due::Happen(client, Happened::Looked { org, model, sight }));
                 }
-                Wanted::Abandon { run } => self.clients[client].flying.retain(|(of, _), _| *of != run),
+                Wanted::Abandon { run } => self.clients[client].abandon(run),
                 Wanted::Rest { run, exit_code } => {
                     let now = self.now;
                     self.clients[client].rested.insert(run, (now, exit_code));
@@ -321,15 +336,28 @@ impl World {
 impl Client {
     fn sent(&mut self, run: RunSlot, no: RequestNo, org: OrgId, now: Mono) {
         assert!(self.flying.insert((run, no), org).is_none(), "request {no:?} of {run:?} is in flight twice");
-        let of_org = self.flying.values().filter(|flying| **flying == org).count() as u32;
+        self.in_flight[org.ix()] += 1;
+        let of_org = self.in_flight[org.ix()];
         self.peak[org.ix()] = self.peak[org.ix()].max(of_org);
         assert!(of_org <= self.orgs[org.ix()].caps[0], "{of_org} in flight on {}", self.orgs[org.ix()].label);
+        *self.sent.entry(run).or_default() += 1;
         self.second(org, now).sent += 1;
+    }
+
+    fn abandon(&mut self, run: RunSlot) {
+        let in_flight = &mut self.in_flight;
+        self.flying.retain(|(of, _), org| {
+            let stays = *of != run;
+            in_flight[org.ix()] -= u32::from(!stays);
+            stays
+        });
     }
 
     fn note(&mut self, happened: &Happened, now: Mono) {
         let Happened::Ended { run, no, org, reply, .. } = happened else { return };
-        self.flying.remove(&(*run, *no));
+        if self.flying.remove(&(*run, *no)).is_some() {
+            self.in_flight[org.ix()] -= 1;
+        }
         let second = self.second(*org, now);
         match &reply.verdict {
             Verdict::Answered { usage, .. } => {
@@ -366,36 +394,4 @@ fn add(sum: Second, of: &Second) -> Second {
         tokens: sum.tokens + of.tokens,
         limited: sum.limited + of.limited,
     }
-}
-
-fn ended(call: Call, reply: Reply) -> Happened {
-    let Call { run, no, org, started, .. } = call;
-    Happened::Ended { run, no, org, started, reply: Box::new(reply) }
-}
-
-fn broken(trouble: Trouble) -> Reply {
-    Reply {
-        verdict: Verdict::Trouble(trouble, ApiError::default()),
-        limits: RateLimits::default(),
-        retry_after: RetryAfter::Absent,
-        request_id: None,
-        organization: None,
-        body: bytes::Bytes::new(),
-    }
-}
-
-fn body(client: usize, run: RunSlot, no: RequestNo, max_tokens: u32) -> String {
-    format!(
-        "{{\"model\":\"claude-haiku-4-5\",\"max_tokens\":{max_tokens},\"messages\":[{{\"role\":\"user\",\"content\":\
-         \"Case {client}-{}-{}: is the answer faithful to the report? Say why in a sentence.\"}}]}}",
-        run.0, no.0
-    )
-}
-
-fn head(key: &Secret) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
-    headers.insert(HeaderName::from_static("x-api-key"), HeaderValue::from_str(key.expose()).unwrap());
-    headers
 }

@@ -193,6 +193,7 @@ impl World {
             prior_wall: Duration::ZERO,
             prior_re_driven: Default::default(),
             prior_attempts: Default::default(),
+            absent_orgs: Vec::new(),
         };
         let orgs = [org("a"), org("b"), org("c")];
         let mut state = State::new(&orgs, DispatchSettings::default(), 7);
