@@ -23,7 +23,7 @@ use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
 use super::{base_url, failure, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
-const MAX_ERROR_BODY: usize = 64 * 1024;
+pub(super) const MAX_ERROR_BODY: usize = 64 * 1024;
 /// The longest list of models that is read.
 const MAX_LIST: usize = 4 * 1024 * 1024;
 /// The longest answer that is taken: many times what 128,000 tokens can come to.
@@ -82,24 +82,24 @@ pub enum WireError {
 /// The transport over HTTP.
 #[derive(Debug)]
 pub struct HttpTransport {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    endpoints: Vec<Endpoint>,
-    wire: WireSettings,
-    scrubber: Scrubber,
+pub(super) struct Shared {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) wire: WireSettings,
+    pub(super) scrubber: Scrubber,
 }
 
 /// What does not change from call to call.
 #[derive(Debug)]
-struct Endpoint {
-    client: Client,
+pub(super) struct Endpoint {
+    pub(super) client: Client,
     base: String,
-    url: Url,
-    host: String,
-    headers: HeaderMap,
+    pub(super) url: Url,
+    pub(super) host: String,
+    pub(super) headers: HeaderMap,
 }
 
 impl HttpTransport {
@@ -323,7 +323,7 @@ fn unanswered((trouble, error): (Trouble, ApiError)) -> Reply {
     }
 }
 
-fn wall_now() -> Wall {
+pub(super) fn wall_now() -> Wall {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Wall(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

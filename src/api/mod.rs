@@ -11,9 +11,12 @@
 //! org, model ──► http ──► look: what an org is and has, at no cost
 //! ```
 //!
+//! Message Batches go beside it, by the same client and the same judgement of errors: [`batches`].
+//!
 //! Everything right of `http` is pure. The simulated API in the same process enters at [`reply::read`].
 
 pub mod base_url;
+pub mod batches;
 mod body;
 mod classify;
 mod error_body;

@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Go on with a run directory
     Resume(ResumeArgs),
+    /// Cancel a sub-batch that is stuck, and let the run finish it on the sync path
+    Cancel(CancelArgs),
     /// Show where a run is
     Status(StatusArgs),
     /// List the runs found
@@ -63,6 +65,15 @@ pub(crate) struct DriveArgs {
     /// Cap per org and lane, 1 to 10000, instead of the family's own
     #[arg(long, value_name = "N")]
     pub cap: Option<u32>,
+    /// Requests of a sub-batch, 1 to 100000
+    #[arg(long, value_name = "N")]
+    pub sub_batch_size: Option<u32>,
+    /// Sub-batches that an org may have open at once, 1 to 100
+    #[arg(long, value_name = "N")]
+    pub max_open_sub_batches: Option<u32>,
+    /// Least time between two polls of a sub-batch: 15s, 1m
+    #[arg(long, value_name = "DURATION")]
+    pub poll_every: Option<String>,
     /// Only these orgs
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub orgs: Option<Vec<String>>,
@@ -153,6 +164,23 @@ pub(crate) struct ResumeArgs {
     /// How to drive it
     #[command(flatten)]
     pub drive: DriveArgs,
+}
+
+/// `fandeck cancel`.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The sub-batch, by its index or by the API's id
+    #[arg(value_name = "SUB_BATCH")]
+    pub sub_batch: String,
+    /// Cancel without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// `fandeck status` and `fandeck report`.

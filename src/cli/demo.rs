@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::model::Route;
 use crate::store::{Last, RunDir, StateFile};
 
 use super::args::DemoArgs;
@@ -31,12 +32,12 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
     let named = format!("demo, scenario {}", args.scenario);
     let exit_code = simulated.drive(front, &args.show, &run_dir, |setup| {
         let reason = "the demo shows the sync path".to_owned();
-        let mut run = run_file(&input, Named { named, spooled: false }, reason, setup)?;
+        let mut run = run_file(&input, Named { named, spooled: false }, (Route::Sync, reason), setup)?;
         run.settings = settings;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; input.len() as usize];
-        Ok((Ready { dir, run, state, last, recovered: None }, Indexed { input, cached: None }))
+        Ok((Ready { dir, run, state, last, recovered: None, re_drive: false }, Indexed { input, cached: None }))
     })?;
     if let (Some(kept), true) = (kept, front != Front::Json) {
         out::say(&format!("fandeck: the files of the demo stay in {} until you delete them", kept.display()));

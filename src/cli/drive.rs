@@ -15,9 +15,9 @@ use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::store_failure;
 use super::logging::Logging;
-use super::out;
 use super::rescue;
 use super::signals::{Ended, Signals};
+use super::{orders, out};
 
 /// The one run of this process.
 const RUN: RunSlot = RunSlot(0);
@@ -44,12 +44,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
     let by_signal = Ended::default();
     let signals = Signals::listen()?;
+    let run_dir = run.dir.path().to_owned();
     let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
     // The screen minds signals itself: it has a terminal to give back.
     let mut watcher = match shown.front {
         Front::Screen => tokio::spawn(std::future::pending()),
         _ => tokio::spawn(signals.stop(handle.clone(), RUN, by_signal.clone())),
     };
+    let orders = tokio::spawn(orders::obey(handle.clone(), RUN, run_dir));
     let shown_to_the_end = show(&handle, shown, logging, &by_signal).await;
     if shown.front == Front::Screen && !ended.is_finished() {
         if shown_to_the_end.is_err() || by_signal.exit_code().is_some() {
@@ -60,6 +62,7 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     }
     let ends = ended.await.map_err(|error| Failure::internal(format!("the engine failed: {error}")))?;
     watcher.abort();
+    orders.abort();
     shown_to_the_end?;
     let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
     warn_of_losses(&end, &handle, logging);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::engine::{EngineSpec, RunFacts, RunSpec};
+use crate::engine::{EngineSpec, RunFacts, RunSpec, plan_batches};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{Money, OrgSpec, RequestNo, Route};
 use crate::plan::{Projection, Shape, project};
@@ -92,6 +92,8 @@ pub(crate) struct Ready {
     pub last: Vec<Last>,
     /// What the journal says of orgs and cost; nothing for a new run.
     pub recovered: Option<Recovered>,
+    /// Also send what a policy left re-drivable.
+    pub re_drive: bool,
 }
 
 impl Ready {
@@ -102,8 +104,23 @@ impl Ready {
     }
 
     /// What the engine needs.
-    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> (EngineSpec, RunSpec) {
-        let Ready { dir, run, mut state, last, recovered } = self;
+    ///
+    /// # Errors
+    /// The sub-batches of an earlier session cannot be told apart any more.
+    pub(crate) fn specs(
+        self,
+        indexed: Indexed,
+        setup: &Setup,
+        unattended: bool,
+    ) -> Result<(EngineSpec, RunSpec), Failure> {
+        let Ready { dir, run, mut state, last, recovered, re_drive } = self;
+        let batch = match run.path == Route::Batch || !state.sub_batches.is_empty() {
+            true => Some(
+                plan_batches(&indexed.input, &last, &state, dir.path(), &run.nonce, setup.batch.clone(), re_drive)
+                    .map_err(Failure::usage)?,
+            ),
+            false => None,
+        };
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
         // A session that ended without a word left calls in flight, which may have been billed.
         let abandoned = if state.status.is_over() { 0 } else { state.counts.in_flight };
@@ -112,7 +129,7 @@ impl Ready {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
             input: input_name(&run),
-            path: Route::Sync,
+            path: run.path,
             route_reason: run.route_reason,
             model: model_name(&indexed.input),
             unattended,
@@ -130,11 +147,12 @@ impl Ready {
             transport: Arc::clone(&setup.transport),
             catalog: Arc::clone(&setup.catalog),
             prior,
+            batches: Some((Arc::clone(&setup.batches), setup.scrubber.clone())),
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
-        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state };
-        (engine, run)
+        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch };
+        Ok((engine, run))
     }
 }
 

@@ -5,6 +5,7 @@
 //! what they hand to these two.
 
 mod args;
+mod cancel;
 mod config;
 mod demo;
 mod demo_input;
@@ -16,6 +17,7 @@ mod gate;
 mod home;
 mod launch;
 mod logging;
+mod orders;
 mod out;
 mod report;
 mod rescue;
@@ -49,6 +51,7 @@ pub fn main() -> u8 {
         Some(Command::Demo(args)) => demo::demo(&args),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Resume(args)) => resume::resume(&args),
+        Some(Command::Cancel(args)) => cancel::cancel(&args),
         Some(Command::Status(args)) => status::status(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Export(args)) => export::export(&args),

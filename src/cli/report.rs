@@ -2,7 +2,7 @@
 
 use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
 use crate::report::{format, summary, text::harmless};
-use crate::store::{OrgState, RunDir, RunPeek};
+use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
 use super::args::StatusArgs;
 use super::failure::{Failure, Outcome};
@@ -48,8 +48,17 @@ fn finished(peek: &RunPeek) -> RunFinished {
         path: run.path.as_str().to_owned(),
         route_reason: run.route_reason.clone(),
         orgs: state.orgs.iter().map(org).collect(),
-        sub_batches: SubBatches::default(),
+        sub_batches: sub_batches(&state.sub_batches),
         exit_code: state.exit_code.unwrap_or_else(|| counts.exit_code()),
+    }
+}
+
+fn sub_batches(entries: &[SubBatchEntry]) -> SubBatches {
+    let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| entries.iter().filter(|entry| wanted(entry)).count() as u64;
+    SubBatches {
+        created: count(&|entry| entry.batch_id.is_some()),
+        ended: count(&|entry| entry.ended_at.is_some()),
+        stuck_canceled: count(&|entry| entry.stuck_canceled_at.is_some()),
     }
 }
 

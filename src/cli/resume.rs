@@ -48,7 +48,8 @@ fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     }
     let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
     fill_cache(&args.dir, &mut indexed, &recovered);
-    Ok((Ready { dir, run, state, last: recovered.last.clone(), recovered: Some(recovered) }, indexed))
+    let last = recovered.last.clone();
+    Ok((Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive }, indexed))
 }
 
 fn say_repairs(recovered: &Recovered) {

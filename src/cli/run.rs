@@ -20,7 +20,7 @@ use super::setup::Setup;
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
-    let reason = route_reason(args.path)?;
+    let route = route(args.path);
     let front = Front::choose(&args.drive.show);
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
     let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, reason, &setup)?;
+    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
     if !args.drive.yes && front == Front::Screen {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
     let state = StateFile::fresh(&file);
-    let mut ready = Ready { dir, run: file, state, last, recovered: None };
+    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false };
     ready.take_hits(&indexed)?;
     launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
 }
@@ -73,18 +73,16 @@ pub(crate) fn launch(
     logging: &Logging,
 ) -> Outcome {
     let shown = Shown { front, show, leave_when_done: false };
-    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen);
+    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen)?;
     runtime()?.block_on(drive(engine, run, &shown, logging))
 }
 
-/// The rule that chose the path.
-fn route_reason(path: PathArg) -> Result<String, Failure> {
+/// The path, and the rule that chose it.
+fn route(path: PathArg) -> (Route, String) {
     match path {
-        PathArg::Sync => Ok("forced by --path sync".to_owned()),
-        PathArg::Auto => Ok("sync is the only path of this version".to_owned()),
-        PathArg::Batch => {
-            Err(Failure::usage("--path batch: Message Batches are not in this version; use --path sync or auto"))
-        }
+        PathArg::Sync => (Route::Sync, "forced by --path sync".to_owned()),
+        PathArg::Auto => (Route::Sync, "sync, unless --path batch is asked for".to_owned()),
+        PathArg::Batch => (Route::Batch, "forced by --path batch".to_owned()),
     }
 }
 
@@ -124,7 +122,12 @@ pub(crate) struct Named {
 }
 
 /// What `run.json` says of a new run.
-pub(crate) fn run_file(input: &Arc<Input>, from: Named, reason: String, setup: &Setup) -> Result<RunFile, Failure> {
+pub(crate) fn run_file(
+    input: &Arc<Input>,
+    from: Named,
+    (path_of_run, reason): (Route, String),
+    setup: &Setup,
+) -> Result<RunFile, Failure> {
     let path = std::path::absolute(input.path())
         .map_err(|error| Failure::usage(format!("failed to find {}: {error}", input.path().display())))?;
     let nonce = nonce(8);
@@ -142,7 +145,7 @@ pub(crate) fn run_file(input: &Arc<Input>, from: Named, reason: String, setup: &
             bytes: input.bytes(),
             spooled: from.spooled,
         },
-        path: Route::Sync,
+        path: path_of_run,
         route_reason: reason,
         models: input.models().iter().map(|used| used.model.clone()).collect(),
         orgs: setup.orgs.iter().map(|org| org.label.clone()).collect(),

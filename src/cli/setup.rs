@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api::batches::BatchTransport;
 use crate::api::{HttpTransport, Transport};
 use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
-use crate::model::{DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
 
 use super::args::DriveArgs;
 use super::failure::Failure;
@@ -21,6 +22,10 @@ pub(crate) struct Setup {
     pub dispatch: DispatchSettings,
     /// What carries calls.
     pub transport: Arc<dyn Transport>,
+    /// How batches are driven.
+    pub batch: BatchSettings,
+    /// What carries the calls of batches.
+    pub batches: Arc<dyn BatchTransport>,
     /// Prices.
     pub catalog: Arc<Catalog>,
     /// Takes key material out of texts.
@@ -55,6 +60,9 @@ impl Setup {
         let flags = Overrides {
             procs: args.procs,
             cap: args.cap,
+            sub_batch_size: args.sub_batch_size,
+            max_open_sub_batches: args.max_open_sub_batches,
+            poll_every: args.poll_every.clone(),
             orgs: args.orgs.clone().unwrap_or_default(),
             cache_dir: args.cache_dir.clone(),
             no_cache: args.no_cache,
@@ -64,6 +72,7 @@ impl Setup {
         let orgs = settings.require_orgs().map_err(Failure::usage)?.to_vec();
         let cache_dir = settings.use_cache.then(|| settings.cache_dir.clone());
         let mut setup = Setup::over(orgs, settings.dispatch, &settings.wire)?;
+        setup.batch = settings.batch;
         setup.cache_dir = cache_dir;
         setup.runs_dir = settings.runs_dir;
         setup.log_dir = settings.log_dir;
@@ -72,14 +81,22 @@ impl Setup {
         Ok(setup)
     }
 
+    /// As for a run without any option, to speak to the orgs.
+    pub(crate) fn of_config(config: Option<&Path>, front: Front) -> Result<Setup, Failure> {
+        let args = DriveArgs { config: config.map(Path::to_owned), ..DriveArgs::default() };
+        Setup::for_a_run(&args, front)
+    }
+
     /// Over these orgs, with no cache, and nothing that is kept outside the run directory.
     pub(crate) fn over(orgs: Vec<OrgSpec>, dispatch: DispatchSettings, wire: &WireSettings) -> Result<Setup, Failure> {
         let scrubber = Scrubber::new(orgs.iter().map(|org| &org.key));
-        let transport = HttpTransport::new(&orgs, wire, scrubber.clone()).map_err(Failure::usage)?;
+        let transport = Arc::new(HttpTransport::new(&orgs, wire, scrubber.clone()).map_err(Failure::usage)?);
         Ok(Setup {
             orgs,
             dispatch,
-            transport: Arc::new(transport),
+            transport: Arc::<HttpTransport>::clone(&transport),
+            batch: BatchSettings::default(),
+            batches: transport,
             catalog: Arc::new(Catalog::builtin()),
             scrubber,
             cache_dir: None,

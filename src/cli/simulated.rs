@@ -78,7 +78,7 @@ impl Simulated {
             let log_dir = beside(run_dir, ".logs");
             let logging = Logging::start(front, &log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), leave_when_done: true };
-            let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen);
+            let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
             let sim = SharedSim::new(self.scenario, self.seed, self.scale);
             tokio::spawn(serve(listener, sim, std::future::pending()));
             drive(engine, run, &shown, &logging).await

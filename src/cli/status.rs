@@ -48,6 +48,7 @@ pub(crate) fn as_json(peek: &RunPeek) -> Value {
         "n_unsent": state.counts.unsent,
         "n_possibly_charged": state.n_possibly_charged,
         "cost_usd": state.cost,
+        "sub_batches": state.sub_batches,
         "wall_s": state.wall_ms as f64 / 1e3,
         "sessions": state.sessions,
         "exit_code": state.exit_code,

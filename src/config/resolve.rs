@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::model::{DispatchSettings, Money, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, WireSettings};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
@@ -21,8 +21,6 @@ const HEADLESS_OUTAGE_LIMIT: Duration = Duration::from_secs(15 * 60);
 const GROUP_COMMIT: Duration = Duration::from_millis(10);
 /// A cost that a person wants to have seen before.
 const CONFIRM_ABOVE_USD: Money = Money(50 * Money::DOLLAR.0);
-/// Four hours: most batches end within one.
-const STUCK_AFTER: Duration = Duration::from_secs(4 * 3_600);
 /// Hours until a sub-batch is stuck.
 const STUCK_HOURS_ENV: &str = "EPS_BATCH_STUCK_HOURS";
 
@@ -57,6 +55,12 @@ pub struct Overrides {
     pub procs: Option<u32>,
     /// `--cap`.
     pub cap: Option<u32>,
+    /// `--sub-batch-size`.
+    pub sub_batch_size: Option<u32>,
+    /// `--max-open-sub-batches`.
+    pub max_open_sub_batches: Option<u32>,
+    /// `--poll-every`.
+    pub poll_every: Option<String>,
     /// `--orgs`: labels; empty takes all.
     pub orgs: Vec<String>,
     /// `--cache-dir`.
@@ -84,6 +88,7 @@ impl Settings {
         };
         let (mut dispatch, mut wire, mut store) =
             (root.take_table("dispatch")?, root.take_table("wire")?, root.take_table("store")?);
+        let mut batch = root.take_table("batch")?;
         let org_tables = root.take_tables("orgs")?;
         let base_dir = file.and_then(|file| file.path.parent()).unwrap_or(Path::new(""));
         let mut to = Resolver { lines: Vec::new(), base_dir, home: &paths.home };
@@ -94,9 +99,7 @@ impl Settings {
         let dispatch = to.dispatch(&mut dispatch, flags)?;
         let wire = to.wire(&mut wire)?;
         let (cache_dir, use_cache, runs_dir, group_commit) = to.store(&mut store, paths, flags)?;
-        let stuck =
-            Setting { name: "stuck-after".to_owned(), given: given_env(env, STUCK_HOURS_ENV).into_iter().collect() };
-        let stuck_after = to.value(stuck, Some(STUCK_AFTER), rules::stuck_hours, show_limit)?;
+        let batch = to.batch(&mut batch, env, flags)?;
         to.line("log-dir", paths.log_dir.display().to_string(), Origin::Default);
         let found = orgs::resolve(org_tables, env, &mut to.lines)?;
         let (orgs, wanted_but_absent) = orgs::chosen(found.orgs, &found.absent, &flags.orgs)?;
@@ -109,7 +112,7 @@ impl Settings {
             runs_dir,
             group_commit,
             confirm_above_usd,
-            stuck_after,
+            batch,
             log_dir: paths.log_dir.clone(),
             absent: found.absent,
             wanted_but_absent,
@@ -137,7 +140,11 @@ impl Setting {
 
     fn or_flag(mut self, flag: &'static str, value: Option<Raw>) -> Setting {
         self.given.extend(value.map(|raw| {
-            let shown = if let Raw::Int(n) = raw { n.to_string() } else { String::new() };
+            let shown = match &raw {
+                Raw::Int(n) => n.to_string(),
+                Raw::Text(text) => format!("{text:?}"),
+                _ => String::new(),
+            };
             Given::new(raw, &shown, Origin::Flag(flag))
         }));
         self
@@ -204,6 +211,40 @@ impl Resolver<'_> {
         };
         table.finish()?;
         self.ordered("dispatch.backoff-min", settings.backoff_min, "dispatch.backoff-max", settings.backoff_max)?;
+        Ok(settings)
+    }
+
+    fn batch(&mut self, table: &mut Table, env: &Env, flags: &Overrides) -> Result<BatchSettings, ConfigError> {
+        let default = BatchSettings::default();
+        let int = |n: u32| Raw::Int(i64::from(n));
+        let size = Setting::of(table, "sub-batch-size").or_flag("--sub-batch-size", flags.sub_batch_size.map(int));
+        let max_open = Setting::of(table, "max-open-sub-batches")
+            .or_flag("--max-open-sub-batches", flags.max_open_sub_batches.map(int));
+        let poll_every =
+            Setting::of(table, "poll-every").or_flag("--poll-every", flags.poll_every.clone().map(Raw::Text));
+        let stuck =
+            Setting { name: "stuck-after".to_owned(), given: given_env(env, STUCK_HOURS_ENV).into_iter().collect() };
+        let escape = Setting::of(table, "stuck-escape");
+        let elsewhere = Setting::of(table, "canceled-elsewhere");
+        let settings = BatchSettings {
+            size: self.value(size, default.size, rules::sub_batch_size, u32::to_string)?,
+            max_open: self.value(max_open, default.max_open, rules::max_open_sub_batches, u32::to_string)?,
+            poll_every: self.value(poll_every, default.poll_every, rules::poll_every, show_span)?,
+            stuck_after: self.value(stuck, default.stuck_after, rules::stuck_hours, show_limit)?,
+            escape: self.value(
+                escape,
+                default.escape,
+                |raw| rules::one_of(raw, "auto", "ask"),
+                |auto| if *auto { "auto" } else { "ask" }.to_owned(),
+            )?,
+            re_drive_elsewhere: self.value(
+                elsewhere,
+                default.re_drive_elsewhere,
+                |raw| rules::one_of(raw, "re-drive", "leave"),
+                |again| if *again { "re-drive" } else { "leave" }.to_owned(),
+            )?,
+        };
+        table.finish()?;
         Ok(settings)
     }
 

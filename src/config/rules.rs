@@ -117,6 +117,30 @@ pub(super) fn stuck_hours(raw: &Raw) -> Checked<Option<Duration>> {
     }
 }
 
+/// Requests of a sub-batch: the API takes 100,000.
+pub(super) fn sub_batch_size(raw: &Raw) -> Checked<u32> {
+    integer(raw, 1..=100_000)
+}
+
+/// Sub-batches that an org may have open.
+pub(super) fn max_open_sub_batches(raw: &Raw) -> Checked<u32> {
+    integer(raw, 1..=100)
+}
+
+/// The least time between two polls of a sub-batch.
+pub(super) fn poll_every(raw: &Raw) -> Checked<Duration> {
+    duration(raw, Duration::from_secs(1)..=HOUR)
+}
+
+/// One of two words; whether it is the first.
+pub(super) fn one_of(raw: &Raw, first: &str, second: &str) -> Checked<bool> {
+    match text(raw) {
+        Some(word) if word == first => Ok(true),
+        Some(word) if word == second => Ok(false),
+        _ => Err(format!("{first} or {second}")),
+    }
+}
+
 /// `true` or `false`.
 pub(super) fn yes_or_no(raw: &Raw) -> Checked<bool> {
     match raw {

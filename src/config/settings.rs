@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{DispatchSettings, Money, OrgSpec, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -28,8 +28,8 @@ pub struct Settings {
     pub group_commit: Duration,
     /// A run that is projected to cost more has to be confirmed.
     pub confirm_above_usd: Money,
-    /// Age from which a sub-batch counts as stuck; `None` when the escape is turned off.
-    pub stuck_after: Option<Duration>,
+    /// How batches are driven.
+    pub batch: BatchSettings,
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.

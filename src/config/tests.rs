@@ -46,7 +46,7 @@ fn without_anything_every_value_is_the_default() {
     assert!(settings.use_cache);
     assert_eq!(settings.group_commit, Duration::from_millis(10));
     assert_eq!(settings.confirm_above_usd, Money::from_usd(50.0));
-    assert_eq!(settings.stuck_after, Some(Duration::from_secs(4 * 3_600)));
+    assert_eq!(settings.batch.stuck_after, Some(Duration::from_secs(4 * 3_600)));
     assert!(settings.orgs.is_empty());
     assert!(settings.explain().iter().all(|line| line.origin == Origin::Default));
 }
@@ -168,7 +168,7 @@ fn flags_choose_orgs_by_label() {
 
 #[test]
 fn stuck_hours_are_read_as_the_promise_says() {
-    let hours = |text: &str| resolve("", &[("EPS_BATCH_STUCK_HOURS", text)]).map(|settings| settings.stuck_after);
+    let hours = |text: &str| resolve("", &[("EPS_BATCH_STUCK_HOURS", text)]).map(|settings| settings.batch.stuck_after);
     let four = Some(Duration::from_secs(4 * 3_600));
     for (text, expected) in [
         ("", four),

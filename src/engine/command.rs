@@ -2,6 +2,7 @@
 
 use crate::model::{Command, CommandOutcome, Family, Level, Now, OrgId, RunSlot, RunStatus};
 
+use super::batch;
 use super::event::Effect;
 use super::rest;
 use super::state::State;
@@ -15,6 +16,12 @@ pub(crate) fn command(state: &mut State, command: Command, now: Now, effects: &m
         Command::StopRun { run } => stop_run(state, run, now, effects),
         Command::PauseOrg { org } => pause_org(state, org, now, effects),
         Command::ReviveOrg { org } => revive_org(state, org, now, effects),
+        Command::CancelSubBatch { run, sub_batch, seen } => {
+            batch::cancel_sub_batch(state, run, sub_batch, seen, now, effects)
+        }
+        Command::FinishOnSync { run, cancel_open } => batch::finish_on_sync(state, run, cancel_open, now, effects),
+        Command::ReDriveSubBatch { run, sub_batch } => batch::re_drive_sub_batch(state, run, sub_batch, now, effects),
+        Command::LeaveSubBatch { run, sub_batch } => batch::leave_sub_batch(state, run, sub_batch, now, effects),
         Command::SetCap { org, family, seen, cap, above_polite } => {
             set_cap(state, org, family, Cap { seen, wanted: cap, above_polite }, now, effects)
         }

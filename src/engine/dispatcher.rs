@@ -6,22 +6,18 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::AbortHandle;
 
-use crate::api::Transport;
+use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
-use crate::model::snapshot::OrgTotals;
 use crate::model::{
-    ApiError, Counts, DispatchSettings, Level, Money, Mono, OrgId, OrgSpec, Outcome, RequestNo, Route, RunSlot,
-    Snapshot, Trouble,
+    ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Scrubber, Snapshot, Trouble,
 };
 use crate::requests::Input;
 use crate::store;
-use crate::store::{
-    AuditEvent, Cache, Closed, Job, Last, LineMeta, Record, RunDir, StateFile, StoreError, StoreEvent, Writer,
-    WriterSettings, journal,
-};
+use crate::store::{AuditEvent, Job, Last, LineMeta, Record, StateFile, StoreError, StoreEvent, Writer, journal};
 
+use super::batch::{self, BatchEffect, BatchEvent, BatchPlan, Happened, Step, ToDo};
 use super::clock::Clock;
 use super::command::command;
 use super::event::{Effect, Event};
@@ -32,7 +28,8 @@ use super::preflight::{self, Want};
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
-use super::state::{RunFacts, State};
+use super::spec::{EngineSpec, RunEnd, RunSpec, Started};
+use super::state::State;
 use super::worker::{self, RunWork, Shared, Task};
 
 /// Between two pictures.
@@ -43,62 +40,6 @@ const STATE_EVERY: Duration = Duration::from_secs(5);
 
 /// Events taken in one go.
 const BATCH: usize = 512;
-
-/// What the engine sends with.
-pub struct EngineSpec {
-    /// The orgs, in the order of their ids.
-    pub orgs: Vec<OrgSpec>,
-    /// How to behave.
-    pub settings: DispatchSettings,
-    /// What carries calls.
-    pub transport: Arc<dyn Transport>,
-    /// Prices.
-    pub catalog: Arc<Catalog>,
-    /// What the orgs did in earlier sessions of the run, in their order; shorter when there were none.
-    pub prior: Vec<OrgTotals>,
-    /// Seed of the jitter.
-    pub seed: u64,
-}
-
-/// A run to drive.
-pub struct RunSpec {
-    /// What does not change.
-    pub facts: RunFacts,
-    /// Its requests.
-    pub input: Arc<Input>,
-    /// The last durable outcome of each request.
-    pub last: Vec<Last>,
-    /// Cache keys by request; `None` when the cache is off.
-    pub keys: Option<Arc<[[u8; 32]]>>,
-    /// Its directory, owned.
-    pub dir: RunDir,
-    /// Where succeeded answers go besides.
-    pub cache: Option<Cache>,
-    /// Group commit.
-    pub writer: WriterSettings,
-    /// The state to begin with; its counters go on.
-    pub state: StateFile,
-}
-
-/// How a run came to rest.
-pub struct RunEnd {
-    /// Its slot.
-    pub slot: RunSlot,
-    /// As in the contract of exit codes, signals apart.
-    pub exit_code: u8,
-    /// Where its requests are.
-    pub counts: Counts,
-    /// Its directory, still owned, and what could not be written.
-    pub closed: Closed,
-}
-
-/// A running engine.
-pub struct Started {
-    /// For the frontends.
-    pub handle: EngineHandle,
-    /// Ends when every run has come to rest, after the last picture.
-    pub ended: JoinHandle<Vec<RunEnd>>,
-}
 
 /// Starts the engine over these runs.
 ///
@@ -114,10 +55,18 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
         org.totals = prior;
     }
     let shared = Shared { transport: spec.transport, events: events_in, clock, labels };
-    let runs: Vec<Run> =
-        runs.into_iter().map(|run| Run::new(run, &mut state, &shared, &spec.catalog)).collect::<Result<_, _>>()?;
-    let wants = runs.iter().flat_map(|run| run.wants.clone()).collect();
     let mut effects = Vec::new();
+    let mut driven = Vec::with_capacity(runs.len());
+    for mut run in runs {
+        let plan = run.batch.take();
+        let mut run = Run::new(run, &mut state, &shared, &spec.catalog)?;
+        if let (Some(plan), Some((transport, scrubber))) = (plan, &spec.batches) {
+            run.begin_batches(plan, Arc::clone(transport), scrubber.clone(), &mut state, &shared, &mut effects);
+        }
+        driven.push(run);
+    }
+    let runs = driven;
+    let wants = runs.iter().flat_map(|run| run.wants.clone()).collect();
     preflight::begin(&mut state, wants, clock.now(), &mut effects);
     let mut publisher = Publisher::default();
     let first = publisher.picture(&mut state, clock.now());
@@ -146,6 +95,8 @@ struct Run {
     attempts: HashMap<RequestNo, AbortHandle>,
     /// What it wants of which model.
     wants: Vec<Want>,
+    /// The hands of its batch part.
+    batch: Option<Arc<batch::Shell>>,
     end: Option<RunEnd>,
 }
 
@@ -168,8 +119,32 @@ impl Run {
             status_written: None,
             attempts: HashMap::new(),
             wants,
+            batch: None,
             end: None,
         })
+    }
+
+    fn begin_batches(
+        &mut self,
+        plan: BatchPlan,
+        transport: Arc<dyn BatchTransport>,
+        scrubber: Scrubber,
+        state: &mut State,
+        shared: &Shared,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(writer) = &self.writer else { return };
+        self.batch = Some(Arc::new(batch::Shell {
+            transport,
+            events: shared.events.clone(),
+            work: Arc::clone(&self.work),
+            clock: shared.clock,
+            labels: Arc::clone(&shared.labels),
+            scrubber,
+            nonce: plan.nonce.clone(),
+            dir: writer.dir().to_owned(),
+        }));
+        batch::begin(state, self.work.slot, plan, shared.clock.now(), effects);
     }
 
     fn store(&self, job: Job) {
@@ -287,6 +262,7 @@ impl Dispatcher {
                         attempt.abort();
                     }
                 }
+                Effect::Batch(effect) => self.batch(effect),
                 Effect::Rest { run, exit_code } => self.rest(run, exit_code),
             }
         }
@@ -328,6 +304,30 @@ impl Dispatcher {
         Record { run, no, outcome: Outcome::ReDrivable, line, cache: None }
     }
 
+    /// What a sub-batch needs of the writer is done here; the rest by its own hands.
+    fn batch(&mut self, effect: BatchEffect) {
+        let BatchEffect { run: slot, index, what } = effect;
+        match what {
+            ToDo::KeepState(step) => {
+                let file = self.state_file(slot.ix(), None);
+                let run = &self.runs[slot.ix()];
+                run.store(Job::State(Box::new(file)));
+                if step != Step::Other {
+                    let events = self.shared.events.clone();
+                    let kept = BatchEvent { run: slot, index, what: Happened::StateKept(step) };
+                    // On the writer's thread, after its fsync.
+                    run.store(Job::Flush(Box::new(move || drop(events.send(Event::Batch(Box::new(kept)))))));
+                }
+            }
+            ToDo::Permit(token) => self.runs[slot.ix()].store(Job::Flush(Box::new(move || token.give_back()))),
+            what => {
+                if let Some(shell) = &self.runs[slot.ix()].batch {
+                    shell.begin(index, what);
+                }
+            }
+        }
+    }
+
     fn audit(&self, level: Level, kind: &'static str, org: Option<OrgId>, text: &str) {
         let label = org.and_then(|org| self.shared.labels.get(org.ix())).cloned();
         match level {
@@ -363,7 +363,12 @@ impl Dispatcher {
     fn state_file(&mut self, ix: usize, exit_code: Option<u8>) -> StateFile {
         let now = self.shared.clock.now();
         let picture = self.publisher.picture(&mut self.state, now);
-        keep::state_file(&self.runs[ix].template, &picture, ix, exit_code)
+        let mut file = keep::state_file(&self.runs[ix].template, &picture, ix, exit_code);
+        if let Some(Some(part)) = self.state.batches.get(ix) {
+            file.sub_batches = part.entries();
+            file.finish_on_sync = part.finish_on_sync;
+        }
+        file
     }
 
     /// The run's last state, flushed; its directory is handed back.

@@ -12,6 +12,8 @@ use crate::model::{
 };
 use crate::store::Record;
 
+use super::batch::{BatchEffect, BatchEvent};
+
 /// Something that has happened.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -27,6 +29,8 @@ pub(crate) enum Event {
     StoreBlocked { run: RunSlot, message: String, for_good: bool },
     /// They can again.
     StoreHealed { run: RunSlot },
+    /// Something has happened to a sub-batch.
+    Batch(Box<BatchEvent>),
 }
 
 /// One attempt, ended.
@@ -61,6 +65,8 @@ pub(crate) enum Effect {
     Audit { level: Level, kind: &'static str, org: Option<OrgId>, text: String },
     /// Abandon the attempts of a run that are under way.
     Abandon { run: RunSlot },
+    /// Something is to be done about a sub-batch.
+    Batch(BatchEffect),
     /// The run has come to rest: write its last state.
     Rest { run: RunSlot, exit_code: u8 },
 }

@@ -27,12 +27,14 @@
 //! | `preflight` | what is known of each org before the first wave |
 //! | `queue` | which request is next, and when a failed one is due again |
 //! | `admit` | which org takes it |
+//! | `batch` | all about sub-batches; a part with a reducer of its own |
 //! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
 //! | `command` | what an operator's command does |
 //!
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
 mod admit;
+mod batch;
 mod breaker;
 mod clock;
 mod command;
@@ -54,6 +56,7 @@ mod queue;
 mod reduce;
 mod rest;
 mod retry_budget;
+mod spec;
 mod squeeze;
 mod state;
 mod suspicion;
@@ -64,6 +67,8 @@ mod tests;
 mod window;
 mod worker;
 
-pub use dispatcher::{EngineSpec, RunEnd, RunSpec, Started, start};
+pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
+pub use dispatcher::start;
 pub use handle::EngineHandle;
+pub use spec::{EngineSpec, RunEnd, RunSpec, Started};
 pub use state::RunFacts;

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::limits::Limiter;
-use crate::model::snapshot::{Binding, Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView};
+use crate::model::snapshot::{
+    BatchesView, Binding, Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView,
+};
 use crate::model::{Family, Mono, Notice, Now, RunStatus};
 
+use super::batch;
 use super::pace::easing;
 use super::squeeze::Squeeze;
 use super::state::{OrgState, Pool, RunState, State};
@@ -38,7 +41,7 @@ impl Publisher {
             at: now.wall,
             uptime_ms: now.mono.0 / 1_000,
             orgs: state.orgs.iter().map(|org| org_view(state, org, working, now.mono)).collect(),
-            runs: state.runs.iter().map(|run| run_view(run, now.mono)).collect(),
+            runs: run_views(state, now),
             notices: Arc::clone(&self.notices),
             store: StoreView {
                 unsynced: state.runs.iter().map(|run| run.queue.counts().unsynced).sum(),
@@ -174,10 +177,19 @@ fn condition(state: &State, org: &OrgState, working: bool, now: Mono) -> Conditi
     if grows || !org.proven { Condition::Ramping } else { Condition::Steady }
 }
 
-fn run_view(run: &RunState, now: Mono) -> RunView {
+fn run_views(state: &mut State, now: Now) -> Vec<RunView> {
+    let State { runs, batches, .. } = state;
+    let parts = batches.iter_mut().map(|part| part.as_mut().map(|part| batch::picture(part, now)));
+    runs.iter().zip(parts).map(|(run, batches)| run_view(run, batches, now.mono)).collect()
+}
+
+fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> RunView {
     let counts = run.queue.counts();
     let rate = run.outcomes.rate();
-    let eta = (run.status == RunStatus::Running && rate > 0.0).then(|| (counts.open() as f64 / rate * 1_000.0) as u64);
+    // Nobody knows when a batch ends.
+    let in_batches = batches.as_ref().is_some_and(|batches| batches.n_open + batches.n_planned > 0);
+    let eta = (run.status == RunStatus::Running && rate > 0.0 && !in_batches)
+        .then(|| (counts.open() as f64 / rate * 1_000.0) as u64);
     let session_wall = run.session_wall(now);
     RunView {
         slot: run.slot,
@@ -202,6 +214,7 @@ fn run_view(run: &RunState, now: Mono) -> RunView {
         re_drives: re_drives(run),
         re_driven: most_first(run.re_driven.iter().map(|(reason, n)| (reason.clone(), *n))),
         attempts: attempts(run),
+        batches,
     }
 }
 

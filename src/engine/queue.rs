@@ -17,6 +17,8 @@ pub(crate) enum Place {
     Waiting,
     /// Waits for another attempt.
     Again,
+    /// In a sub-batch, planned or at the API: no business of the sync path.
+    Batched,
     /// Being answered.
     InFlight,
     /// Answered, not yet durable.
@@ -204,6 +206,64 @@ impl Queue {
         }
         self.cursors[family.ix()] = at;
         None
+    }
+
+    /// Where a request is; `None` when it is not of this run.
+    pub(crate) fn place(&self, no: RequestNo) -> Option<Place> {
+        self.places.get(no.ix()).copied()
+    }
+
+    /// Takes requests that wait out of the sync path: they are in sub-batches. The others stay where they are.
+    pub(crate) fn hold(&mut self, nos: impl IntoIterator<Item = RequestNo>) {
+        for no in nos {
+            match self.place(no) {
+                Some(Place::Waiting) => self.waiting[self.family(no).ix()] -= 1,
+                Some(Place::Again) => {}
+                _ => continue,
+            }
+            self.places[no.ix()] = Place::Batched;
+        }
+        let Queue { again, paid, places, .. } = self;
+        for heap in again.iter_mut().chain(paid) {
+            heap.retain(|Reverse((_, no))| places[*no as usize] == Place::Again);
+        }
+    }
+
+    /// Gives a request of a sub-batch to the sync path, as if nothing had been tried.
+    pub(crate) fn let_go(&mut self, no: RequestNo, now: Mono) {
+        if self.place(no) == Some(Place::Batched) {
+            self.put_back(no, false, now);
+        }
+    }
+
+    /// A result of a sub-batch is there; it is not durable yet. False when the request has another outcome already.
+    pub(crate) fn answered_in_batch(&mut self, no: RequestNo) -> bool {
+        let waits = self.place(no) == Some(Place::Batched);
+        if waits {
+            self.places[no.ix()] = Place::Unsynced;
+            self.counts.unsynced += 1;
+            let failed = usize::from(self.failed_attempts(no));
+            self.attempts[failed.min(self.attempts.len() - 1)] += 1;
+        }
+        waits
+    }
+
+    /// A sub-batch brought nothing for a request, through no fault of its own: it goes to the sync path. False when it has
+    /// another outcome already.
+    pub(crate) fn failed_in_batch(
+        &mut self,
+        no: RequestNo,
+        org: OrgId,
+        trouble: Trouble,
+        error: ApiError,
+        now: Mono,
+    ) -> bool {
+        if self.place(no) != Some(Place::Batched) {
+            return false;
+        }
+        self.put_back(no, false, now);
+        self.remember(no, org, trouble, error);
+        true
     }
 
     /// Whether this request is being answered.

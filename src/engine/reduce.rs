@@ -15,7 +15,7 @@ use super::gate::{Wait, backoff};
 use super::queue::Flying;
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, organisation, park, preflight, rest, suspicion};
+use super::{admit, batch, organisation, park, preflight, rest, suspicion};
 
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
@@ -28,6 +28,7 @@ pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>,
         one(state, event, now, effects);
     }
     preflight::in_time(state, now, effects);
+    batch::tick(state, now, effects);
     rest::hold_or_go_on(state, now, effects);
     admit::admit(state, now, effects);
     rest::settle(state, now, effects);
@@ -38,6 +39,7 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
         Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
         Event::Looked { org, model, sight } => preflight::looked(state, org, model, sight, now, effects),
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
+        Event::Batch(event) => batch::event(state, *event, now, effects),
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
             for (no, outcome) in done {
@@ -330,6 +332,7 @@ pub(crate) fn next_wake(state: &State, now: Mono) -> Option<Mono> {
         if let Some(preflight) = &state.preflight {
             at(preflight.until());
         }
+        batch::wants(state, run.slot, now).into_iter().for_each(&mut at);
         if working {
             run.queue.next_due().filter(|due| *due > now).into_iter().for_each(&mut at);
             for org in &state.orgs {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::{ApiError, Counts, Family, Level, Mono, Now, RunSlot, RunStatus, Trouble};
 
+use super::batch;
 use super::event::Effect;
 use super::state::{OrgState, Outage, RunState, State};
 
@@ -86,7 +87,7 @@ pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
         let slot = RunSlot(ix as u16);
         give_up(state, slot, now, effects);
         let run = &state.runs[ix];
-        if !run.status.is_over() && has_come_to_rest(run) {
+        if !run.status.is_over() && has_come_to_rest(run) && batch::is_quiet(state, slot) {
             end(state, slot, now.mono, effects);
         }
     }

@@ -12,6 +12,7 @@ use crate::model::{
     Wall,
 };
 
+use super::batch::BatchRun;
 use super::breaker::Breaker;
 use super::event::Effect;
 use super::gate::Gate;
@@ -36,6 +37,8 @@ pub(crate) struct State {
     /// What orgs draw from; orgs of one organisation draw from the same.
     pub(crate) pools: Vec<Pool>,
     pub(crate) runs: Vec<RunState>,
+    /// The batch part of each run that has one.
+    pub(crate) batches: Vec<Option<Box<BatchRun>>>,
     pub(crate) rng: fastrand::Rng,
     pub(crate) notices: Notices,
     /// Where the next round of picking starts, so that ties go round.
@@ -204,6 +207,7 @@ impl State {
             settings,
             orgs,
             runs: Vec::new(),
+            batches: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
             notices: Notices::default(),
             next_org: 0,
@@ -219,6 +223,7 @@ impl State {
         // Answers of earlier sessions and of the cache say as well that the file is not wrong as a whole.
         let counts = queue.counts();
         let fuse = Fuse { off: counts.succeeded + counts.refused + counts.cached > 0, ..Fuse::default() };
+        self.batches.push(None);
         self.runs.push(RunState {
             slot,
             cost: facts.prior_cost,

@@ -225,6 +225,6 @@ fn wanted(effect: Effect) -> Option<Wanted> {
         Effect::Look { org, model, name } => Wanted::Look { org, model, name },
         Effect::Abandon { run } => Wanted::Abandon { run },
         Effect::Rest { run, exit_code } => Wanted::Rest { run, exit_code },
-        Effect::RecordReDrivable { .. } | Effect::Audit { .. } => return None,
+        Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Batch(_) => return None,
     })
 }

@@ -46,6 +46,11 @@ impl RunWork {
     fn cost(&self, no: RequestNo, usage: &Usage) -> Money {
         self.cards.get(self.input.model_of(no)).map_or(Money::ZERO, |card| card.cost(usage, false))
     }
+
+    /// What an answer in a batch costs: half of it.
+    pub(crate) fn batch_cost(&self, no: RequestNo, usage: &Usage) -> Money {
+        self.cards.get(self.input.model_of(no)).map_or(Money::ZERO, |card| card.cost(usage, true))
+    }
 }
 
 /// Which attempt.

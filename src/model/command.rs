@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{Family, OrgId, RunSlot};
+use super::sub_batch::SubBatchStatus;
 
 /// A command. Each one is idempotent: given twice, the second changes nothing and says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,36 @@ pub enum Command {
         cap: u32,
         /// The operator was told that this is above the polite cap, and agreed.
         above_polite: bool,
+    },
+    /// Cancel a sub-batch, harvest it when it has ended, and send what it did not process on the sync path.
+    CancelSubBatch {
+        /// The run.
+        run: RunSlot,
+        /// The sub-batch, by its index.
+        sub_batch: u32,
+        /// What the operator saw of it.
+        seen: SubBatchStatus,
+    },
+    /// Move what is not in a sub-batch yet to the sync path.
+    FinishOnSync {
+        /// The run.
+        run: RunSlot,
+        /// Cancel the sub-batches that are open too, so that what they do not process follows.
+        cancel_open: bool,
+    },
+    /// Send again what was left of a sub-batch: after a cancel made elsewhere, or when its results cannot be had.
+    ReDriveSubBatch {
+        /// The run.
+        run: RunSlot,
+        /// The sub-batch, by its index.
+        sub_batch: u32,
+    },
+    /// Answer the question about a sub-batch with no: it stays as it is.
+    LeaveSubBatch {
+        /// The run.
+        run: RunSlot,
+        /// The sub-batch, by its index.
+        sub_batch: u32,
     },
 }
 

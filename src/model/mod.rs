@@ -14,6 +14,7 @@ pub mod run;
 pub mod secret;
 pub mod settings;
 pub mod snapshot;
+pub mod sub_batch;
 pub mod time;
 
 pub use command::{Command, CommandOutcome};
@@ -24,6 +25,7 @@ pub use notice::{Level, Notice};
 pub use outcome::{AccountTrouble, ApiError, Outcome, Trouble, Usage, Verdict};
 pub use run::{Counts, RunStatus};
 pub use secret::{Scrubber, Secret};
-pub use settings::{DispatchSettings, OrgSpec, WireSettings};
+pub use settings::{BatchSettings, DispatchSettings, OrgSpec, WireSettings};
 pub use snapshot::Snapshot;
+pub use sub_batch::SubBatchStatus;
 pub use time::{Mono, Now, Wall};

@@ -149,6 +149,12 @@ pub enum Trouble {
     Broken,
     /// The org's account.
     Account(AccountTrouble),
+    /// Its sub-batch ran out of time before it was processed: not charged.
+    Expired,
+    /// Its sub-batch was canceled before it was processed: not charged.
+    Canceled,
+    /// The results of its sub-batch say nothing of it, or nothing that can be read.
+    NoResult,
 }
 
 impl Trouble {
@@ -163,12 +169,15 @@ impl Trouble {
             Trouble::Timeout => "timeout",
             Trouble::Broken => "broken-answer",
             Trouble::Account(account) => account.as_str(),
+            Trouble::Expired => "expired",
+            Trouble::Canceled => "canceled",
+            Trouble::NoResult => "no-result",
         }
     }
 
     /// Whether the API may have billed the attempt although no usable answer arrived.
     pub fn possibly_charged(self) -> bool {
-        matches!(self, Trouble::Timeout | Trouble::Broken)
+        matches!(self, Trouble::Timeout | Trouble::Broken | Trouble::NoResult)
     }
 }
 

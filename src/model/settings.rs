@@ -74,6 +74,37 @@ impl Default for DispatchSettings {
     }
 }
 
+/// How batches are driven.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct BatchSettings {
+    /// Requests of a sub-batch, 1..=100,000.
+    pub size: u32,
+    /// Sub-batches that an org may have open, at least 1.
+    pub max_open: u32,
+    /// The least time between two polls of a sub-batch.
+    pub poll_every: Duration,
+    /// Age from which a sub-batch is stuck; `None` turns the escape off.
+    pub stuck_after: Option<Duration>,
+    /// Whether the escape is made without asking.
+    pub escape: bool,
+    /// Whether the requests of a sub-batch that somebody else canceled are sent again without asking.
+    pub re_drive_elsewhere: bool,
+}
+
+impl Default for BatchSettings {
+    fn default() -> BatchSettings {
+        BatchSettings {
+            size: 1_000,
+            max_open: 4,
+            poll_every: Duration::from_secs(15),
+            stuck_after: Some(Duration::from_secs(4 * 3_600)),
+            escape: true,
+            re_drive_elsewhere: false,
+        }
+    }
+}
+
 /// How the client speaks to the API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::model::limits::Limiter;
 use crate::model::snapshot::{
-    Binding, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView, WindowView,
+    BatchesView, Binding, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView,
+    SubBatchView, WindowView,
 };
-use crate::model::{AccountTrouble, Counts, Family, Level, Money, Notice, OrgId, Route, RunSlot, RunStatus, Wall};
+use crate::model::{
+    AccountTrouble, Counts, Family, Level, Money, Notice, OrgId, Route, RunSlot, RunStatus, SubBatchStatus, Wall,
+};
 
 /// 2026-01-15T10:00:00Z.
 const AT: Wall = Wall(1_768_471_200_000);
@@ -95,6 +98,7 @@ pub(crate) fn run() -> RunView {
         re_drives: vec![("rate-limited".to_owned(), 12)],
         re_driven: vec![("rate-limited".to_owned(), 31), ("overloaded".to_owned(), 4)],
         attempts: [11_310, 30, 5, 0, 0],
+        batches: None,
     }
 }
 
@@ -438,4 +442,70 @@ impl Engine {
     pub(crate) fn show(&self, snapshot: Snapshot) {
         self.pictures.send_replace(Arc::new(snapshot));
     }
+}
+
+fn sub_batch(index: u32, org: &str, status: SubBatchStatus, age_ms: Option<u64>) -> SubBatchView {
+    let (open, over) = (status.is_open(), status.is_over());
+    SubBatchView {
+        index,
+        org: org.to_owned(),
+        batch_id: age_ms.map(|_| format!("msgbatch_01Fixture{index:02}")),
+        n_requests: 1_000,
+        status,
+        api_status: None,
+        age_ms,
+        stuck_in_ms: age_ms.filter(|_| open).map(|age| 14_400_000_u64.saturating_sub(age)),
+        expires_in_ms: age_ms.filter(|_| open).map(|age| 86_400_000 - age),
+        next_poll_ms: status.is_polled().then_some(12_000),
+        n_failed: 0,
+        stuck: false,
+        adopted: false,
+        question: None,
+        n_succeeded: if over { 990 } else { 0 },
+        n_refused_invalid: if over { 4 } else { 0 },
+        n_expired: 0,
+        n_canceled: 0,
+        n_errored: if over { 6 } else { 0 },
+        cost: if over { Money::from_usd(0.42) } else { Money::ZERO },
+        timeline: age_ms
+            .map(|_| vec![(AT, format!("intent to create at {org}")), (Wall(AT.0 + 2_000), "created".to_owned())])
+            .unwrap_or_default(),
+    }
+}
+
+/// A run on the batch path: one sub-batch is long over the age at which the others ended.
+pub(crate) fn batches() -> Snapshot {
+    let mut old = sub_batch(2, "batch", SubBatchStatus::InProgress, Some(14_460_000));
+    old.stuck = true;
+    old.question = Some("STUCK BATCH: sub-batch 2: 4h 1m old; the threshold is 4h. Cancel it, or wait on".to_owned());
+    let sub_batches = vec![
+        sub_batch(0, "high-prio", SubBatchStatus::Harvested, Some(720_000)),
+        sub_batch(1, "low-prio", SubBatchStatus::Harvested, Some(1_860_000)),
+        old,
+        sub_batch(3, "high-prio", SubBatchStatus::InProgress, Some(600_000)),
+        sub_batch(4, "low-prio", SubBatchStatus::Canceling, Some(14_500_000)),
+        sub_batch(5, "", SubBatchStatus::Planned, None),
+    ];
+    let view = BatchesView {
+        n_harvested: 2_000,
+        n_open: 3_000,
+        n_planned: 1_000,
+        created: 5,
+        ended: 2,
+        stuck_canceled: 1,
+        threshold_ms: Some(14_400_000),
+        escape: false,
+        took_median_ms: Some(1_860_000),
+        took_longest_ms: Some(1_860_000),
+        finish_on_sync: false,
+        cost: Money::from_usd(0.84),
+        sub_batches,
+    };
+    let mut snapshot = busy();
+    let mut run = run();
+    run.path = Route::Batch;
+    run.route_reason = "forced by --path batch".to_owned();
+    run.batches = Some(Arc::new(view));
+    snapshot.runs = vec![run];
+    snapshot
 }

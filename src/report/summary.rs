@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format;
 use super::text::{fit, fit_right, harmless};
-use crate::model::snapshot::{Condition, OrgTotals, OrgView, RunView};
+use crate::model::snapshot::{BatchesView, Condition, OrgTotals, OrgView, RunView};
 use crate::model::{Counts, RunStatus, Snapshot};
 
 /// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
@@ -98,6 +98,16 @@ pub struct SubBatches {
     pub stuck_canceled: u64,
 }
 
+impl SubBatches {
+    fn of(batches: &BatchesView) -> SubBatches {
+        SubBatches {
+            created: u64::from(batches.created),
+            ended: u64::from(batches.ended),
+            stuck_canceled: u64::from(batches.stuck_canceled),
+        }
+    }
+}
+
 impl From<(&Snapshot, &RunView, u8)> for RunFinished {
     fn from((snapshot, run, exit_code): (&Snapshot, &RunView, u8)) -> RunFinished {
         let counts = &run.counts;
@@ -128,7 +138,7 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
                 .map(OrgFinished::from)
                 .chain(run.absent_orgs.iter().map(|(label, totals)| OrgFinished::new(label, totals, 0)))
                 .collect(),
-            sub_batches: SubBatches::default(),
+            sub_batches: run.batches.as_ref().map(|batches| SubBatches::of(batches)).unwrap_or_default(),
             exit_code,
         }
     }

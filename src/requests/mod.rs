@@ -14,6 +14,7 @@ pub(crate) mod lines;
 mod numbering;
 mod scan;
 mod shape;
+mod shapes;
 mod spool;
 
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
@@ -23,6 +24,7 @@ pub use index::{Input, ModelUse, RequestLine};
 pub use lines::MAX_LINE;
 pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
+pub use shapes::{ShapeUse, shapes};
 pub use spool::spool;
 
 #[cfg(test)]

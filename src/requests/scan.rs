@@ -94,6 +94,25 @@ pub(crate) fn member(text: &[u8], name: &str) -> Option<Range<usize>> {
     found
 }
 
+/// The members of the object that `text` is: names as they are written, without their quotes, and values.
+pub(crate) fn members(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut at = skip_space(text, 0) + 1;
+    std::iter::from_fn(move || {
+        at = skip_space(text, at);
+        if text.get(at) == Some(&b',') {
+            at = skip_space(text, at + 1);
+        }
+        if text.get(at) != Some(&b'"') {
+            return None;
+        }
+        let (key_end, _) = string_end(text, at)?;
+        let key = text.get(at + 1..key_end - 1)?;
+        let from = skip_space(text, skip_space(text, key_end) + 1);
+        at = skip_value(text, from)?;
+        Some((key, text.get(from..at)?))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,11 +40,16 @@ pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreE
 
 /// Replaces a file: a new one beside it, fsync, rename, fsync of the directory. Whatever fails, the old one stays.
 pub(super) fn save<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
-    let wrap = |err| StoreError::io("write", path)(err);
-    let mut text = serde_json::to_vec_pretty(value).map_err(|err| wrap(err.into()))?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(|err| StoreError::io("write", path)(err.into()))?;
     text.push(b'\n');
+    save_bytes(path, &text)
+}
+
+/// As [`save`], of any bytes.
+pub(super) fn save_bytes(path: &Path, text: &[u8]) -> Result<(), StoreError> {
+    let wrap = |err| StoreError::io("write", path)(err);
     let temp = temp_beside(path);
-    let result = write_new(&temp, &text).and_then(|()| std::fs::rename(&temp, path));
+    let result = write_new(&temp, text).and_then(|()| std::fs::rename(&temp, path));
     if let Err(err) = result {
         // It may not even exist; and the first error is the one to tell.
         let _ = std::fs::remove_file(&temp);
@@ -58,6 +63,16 @@ fn write_new(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text)?;
     file.sync_all()
+}
+
+/// A new file for a while: when its owner dies, it is removed with the next opening of the run.
+///
+/// # Errors
+/// It cannot be made.
+pub fn scratch_file(dir: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    let path = temp_beside(&dir.join(name));
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    Ok((path, file))
 }
 
 /// A name that no other process and no other call uses.

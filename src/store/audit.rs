@@ -1,5 +1,8 @@
 //! `events.jsonl`: intents, decisions and operator actions, one JSON object a line.
 
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+
 use serde::{Deserialize, Serialize};
 
 use super::stamp;
@@ -26,6 +29,19 @@ pub struct AuditEvent {
 impl AuditEvent {
     /// The file's name in a run directory.
     pub const NAME: &'static str = "events.jsonl";
+
+    /// Appends its line to the trail of a run that this process owns and does not drive.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&self, run_dir: &std::path::Path) -> std::io::Result<()> {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        let path = run_dir.join(AuditEvent::NAME);
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        file.write_all(&line)?;
+        file.sync_all()
+    }
 
     /// Appends its line.
     pub(super) fn write_to(&self, out: &mut Vec<u8>) {

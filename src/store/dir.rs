@@ -10,9 +10,10 @@ use super::atomic::TEMP_SUFFIX;
 use super::audit::AuditEvent;
 use super::error::StoreError;
 use super::lock::{Held, Lock, Owner, Tenure};
+use super::members::{self, Members};
 use super::run_file::RunFile;
 use super::state_file::StateFile;
-use super::{journal, lock, stamp};
+use super::{journal, lock, orders, stamp};
 
 /// A run directory that this process owns, until the value is dropped.
 #[derive(Debug)]
@@ -152,6 +153,7 @@ impl Claim {
         if !run.input.spooled {
             remove(&self.path.join(SPOOLED))?;
         }
+        Members::remove_all(&self.path)?;
         remove_leftovers(&self.path)?;
         super::atomic::save(&self.path.join(RunFile::NAME), run)?;
         StateFile::fresh(run).save(&self.path)?;
@@ -187,7 +189,8 @@ fn absolute(dir: &Path) -> Result<PathBuf, StoreError> {
 
 /// Whether a name in a run directory is one that we give.
 fn is_ours(name: &str) -> bool {
-    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, "members"].contains(&name)
+    [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME, orders::NAME]
+        .contains(&name)
         || name.starts_with("results.torn-")
         || name.ends_with(TEMP_SUFFIX)
 }

@@ -17,11 +17,14 @@ pub mod hits;
 pub mod journal;
 pub mod listing;
 pub mod lock;
+pub mod members;
+pub mod orders;
 pub mod recovery;
 pub mod row;
 pub mod run_file;
 pub mod stamp;
 pub mod state_file;
+pub mod sub_batch;
 pub mod writer;
 
 mod atomic;
@@ -31,6 +34,7 @@ mod group;
 mod mailbox;
 mod resolve;
 
+pub use atomic::scratch_file;
 pub use audit::AuditEvent;
 pub use backfill::backfill;
 pub use cache::{Cache, CacheEntry, CacheError};
@@ -42,10 +46,12 @@ pub use hits::take_hits;
 pub use journal::LineMeta;
 pub use listing::{Listed, list_runs};
 pub use lock::Owner;
+pub use members::Members;
 pub use recovery::{Last, OrgSums, Recovered, Torn, recover};
 pub use row::Row;
 pub use run_file::{InputFile, RunFile};
 pub use state_file::{OrgState, StateFile};
+pub use sub_batch::{SubBatchEntry, Tally};
 pub use writer::{Closed, Job, Record, StoreEvent, Writer, WriterSettings, spawn};
 
 #[cfg(test)]

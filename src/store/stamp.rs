@@ -82,6 +82,34 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wall, D
     parse(&text).ok_or_else(|| serde::de::Error::custom(format_args!("{text:?} is not an RFC 3339 time")))
 }
 
+/// For `#[serde(with = …)]` of a moment that may not have come; leave it out of the text with `skip_serializing_if`.
+pub mod option {
+    use super::{Deserialize, Deserializer, Serializer, Wall, parse, to_string};
+
+    /// Writes; an absent moment as null.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(at: &Option<Wall>, serializer: S) -> Result<S::Ok, S::Error> {
+        match at {
+            Some(at) => serializer.serialize_str(&to_string(*at)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// When there is a text that is no RFC 3339 time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Wall>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        match parse(&text) {
+            Some(at) => Ok(Some(at)),
+            None => Err(serde::de::Error::custom(format_args!("{text:?} is not an RFC 3339 time"))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::run_file::{FORMAT, RunFile};
+use super::sub_batch::SubBatchEntry;
 use super::{atomic, stamp};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{Counts, Money, RunStatus, Wall};
@@ -57,9 +58,12 @@ pub struct StateFile {
     /// What each org did, over all sessions.
     #[serde(default)]
     pub orgs: Vec<OrgState>,
-    /// Message Batches of the run. Kept as they are: always empty on the sync path.
+    /// The Message Batches of the run, from the intent to create each on; empty on the sync path.
     #[serde(default)]
-    pub sub_batches: Vec<serde_json::Value>,
+    pub sub_batches: Vec<SubBatchEntry>,
+    /// The operator moved what was not in a sub-batch yet to the sync path.
+    #[serde(default)]
+    pub finish_on_sync: bool,
 }
 
 /// An org's share in a run, over all sessions.
@@ -98,6 +102,7 @@ impl StateFile {
             exit_code: None,
             orgs: Vec::new(),
             sub_batches: Vec::new(),
+            finish_on_sync: false,
         }
     }
 

@@ -187,6 +187,11 @@ impl Writer {
         }
     }
 
+    /// The run directory.
+    pub fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
     /// Writes all that was handed in, waits for it, and gives the directory back. While the disk is full it tries once
     /// more and then says what is lost: wait for [`StoreEvent::Healed`] first if that must not be.
     ///

@@ -6,6 +6,8 @@
 pub enum Context {
     /// The live screen.
     Live,
+    /// The screen of the sub-batches.
+    Batches,
     /// The help overlay.
     Help,
     /// The search field of the help overlay: printable keys are text.
@@ -14,12 +16,21 @@ pub enum Context {
     QuitDialog,
     /// The dialog that asks whether a cap may pass the polite one.
     CapDialog,
+    /// The dialog that asks whether sub-batches are to be canceled.
+    BatchDialog,
 }
 
 impl Context {
     /// All of them.
-    pub const ALL: [Context; 5] =
-        [Context::Live, Context::Help, Context::HelpSearch, Context::QuitDialog, Context::CapDialog];
+    pub const ALL: [Context; 7] = [
+        Context::Live,
+        Context::Batches,
+        Context::Help,
+        Context::HelpSearch,
+        Context::QuitDialog,
+        Context::CapDialog,
+        Context::BatchDialog,
+    ];
 
     /// Whether printable keys are text here.
     pub fn takes_text(self) -> bool {
@@ -54,6 +65,30 @@ pub enum Action {
     ReviveOrg,
     /// Select the next family of the selected org.
     NextFamily,
+    /// Show the sub-batches, or go back.
+    Batches,
+    /// Go back to the live screen.
+    CloseBatches,
+    /// Select the next sub-batch.
+    NextSubBatch,
+    /// Select the previous sub-batch.
+    PreviousSubBatch,
+    /// Cancel the selected sub-batch; asks first.
+    CancelSubBatch,
+    /// Finish the run on the sync path; asks first.
+    FinishOnSync,
+    /// Send again what was left of the selected sub-batch.
+    ReDriveSubBatch,
+    /// Leave the selected sub-batch as it is.
+    LeaveSubBatch,
+    /// Sort the sub-batches by something else.
+    SortSubBatches,
+    /// Show all sub-batches, or fewer.
+    FilterSubBatches,
+    /// Follow the oldest open sub-batch.
+    FollowSubBatches,
+    /// Agree to what the dialog about sub-batches asks.
+    AgreeBatch,
     /// Make the log pane bigger, biggest, and small again.
     LogSize,
     /// Scroll the log up.
@@ -120,9 +155,9 @@ pub struct ActionInfo {
     pub mutates: bool,
 }
 
-use Context::{CapDialog, Help, HelpSearch, Live, QuitDialog};
+use Context::{BatchDialog, Batches, CapDialog, Help, HelpSearch, Live, QuitDialog};
 
-const DIALOGS: &[Context] = &[QuitDialog, CapDialog];
+const DIALOGS: &[Context] = &[QuitDialog, CapDialog, BatchDialog];
 
 const fn entry(
     action: Action,
@@ -141,16 +176,17 @@ const fn changing(info: ActionInfo) -> ActionInfo {
 
 /// Every action, in the order of the help; the key bar takes the same order, so the most important come first.
 pub const REGISTRY: &[ActionInfo] = &[
-    entry(Action::Help, "help", &["?", "f1"], "show or close this help", Some("help"), &[Live]),
-    entry(Action::Quit, "quit", &["q"], "leave; asks first when a run is going on", Some("quit"), &[Live]),
+    entry(Action::Help, "help", &["?", "f1"], "show or close this help", Some("help"), &[Live, Batches]),
+    entry(Action::Quit, "quit", &["q"], "leave; asks first when a run is going on", Some("quit"), &[Live, Batches]),
     changing(entry(
         Action::PauseRun,
         "pause-run",
         &["space", "p"],
         "pause the run, or let it go on",
         Some("pause"),
-        &[Live],
+        &[Live, Batches],
     )),
+    entry(Action::Batches, "batches", &["b"], "show the sub-batches, or go back", Some("batches"), &[Live]),
     entry(Action::NextOrg, "next-org", &["down", "j", "tab"], "select the next org", Some("next org"), &[Live]),
     entry(Action::PreviousOrg, "previous-org", &["up", "k", "backtab"], "select the previous org", None, &[Live]),
     entry(Action::OrgRight, "org-right", &["right", "l"], "select the org to the right", None, &[Live]),
@@ -195,11 +231,70 @@ pub const REGISTRY: &[ActionInfo] = &[
         Some("family"),
         &[Live],
     ),
+    entry(Action::CloseBatches, "close-batches", &["esc", "b"], "go back to the live screen", Some("back"), &[Batches]),
+    entry(Action::NextSubBatch, "next-batch", &["down", "j"], "select the next sub-batch", None, &[Batches]),
+    entry(Action::PreviousSubBatch, "prev-batch", &["up", "k"], "select the previous sub-batch", None, &[Batches]),
+    changing(entry(
+        Action::CancelSubBatch,
+        "cancel-batch",
+        &["c"],
+        "cancel the sub-batch, finish it on sync; asks",
+        Some("cancel"),
+        &[Batches],
+    )),
+    changing(entry(
+        Action::FinishOnSync,
+        "finish-sync",
+        &["S"],
+        "finish the whole run on the sync path; asks",
+        Some("finish on sync"),
+        &[Batches],
+    )),
+    changing(entry(
+        Action::ReDriveSubBatch,
+        "redrive-batch",
+        &["R"],
+        "send again what was left of the sub-batch",
+        Some("re-drive"),
+        &[Batches],
+    )),
+    changing(entry(
+        Action::LeaveSubBatch,
+        "leave-batch",
+        &["n"],
+        "leave the sub-batch as it is",
+        Some("leave it"),
+        &[Batches],
+    )),
+    entry(Action::SortSubBatches, "sort-batches", &["s"], "sort by index, age or state", Some("sort"), &[Batches]),
+    entry(
+        Action::FilterSubBatches,
+        "filter-batch",
+        &["v"],
+        "show all, the open, or what asks",
+        Some("filter"),
+        &[Batches],
+    ),
+    entry(
+        Action::FollowSubBatches,
+        "follow-batch",
+        &["f"],
+        "follow the oldest open sub-batch",
+        Some("follow"),
+        &[Batches],
+    ),
     entry(Action::LogSize, "log-size", &["L"], "make the log bigger, full, small again", Some("log"), &[Live]),
     entry(Action::LogUp, "log-up", &["pageup"], "scroll the log up", None, &[Live]),
     entry(Action::LogDown, "log-down", &["pagedown"], "scroll the log down", None, &[Live]),
     entry(Action::LogFollow, "log-follow", &["end"], "follow the log again", None, &[Live]),
-    entry(Action::ToggleMouse, "toggle-mouse", &["m"], "leave the mouse to the terminal, or take it", None, &[Live]),
+    entry(
+        Action::ToggleMouse,
+        "toggle-mouse",
+        &["m"],
+        "leave the mouse to the terminal, or take it",
+        None,
+        &[Live, Batches],
+    ),
     entry(Action::Dismiss, "dismiss", &["esc"], "take the message away", None, &[Live]),
     entry(Action::Interrupt, "interrupt", &["ctrl-c"], "stop the run and leave; again: at once", None, &Context::ALL),
     entry(Action::Suspend, "suspend", &["ctrl-z"], "go to the background; fg comes back", None, &Context::ALL),
@@ -220,6 +315,7 @@ pub const REGISTRY: &[ActionInfo] = &[
         &[QuitDialog],
     ),
     entry(Action::AgreeCap, "agree-cap", &["y"], "set the cap above the polite one", Some("raise"), &[CapDialog]),
+    entry(Action::AgreeBatch, "agree-batch", &["y"], "do what the dialog asks", Some("yes"), &[BatchDialog]),
     entry(Action::CloseDialog, "close-dialog", &["esc", "n"], "close it; nothing changes", Some("close"), DIALOGS),
     entry(
         Action::NextChoice,

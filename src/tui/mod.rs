@@ -9,6 +9,7 @@
 //! a thread of its own, so that a terminal that is blocked blocks nothing else.
 
 pub mod action;
+pub mod batches;
 mod commands;
 pub mod guard;
 pub mod keymap;

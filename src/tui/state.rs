@@ -1,10 +1,11 @@
 //! What the screens remember between two frames: selection, overlays, messages, what is asked and not answered yet.
 
 use crate::model::snapshot::{OrgView, RunView, WindowView};
-use crate::model::{Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
+use crate::model::{Command, Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
 
 use super::TuiExit;
 use super::action::{Action, Context};
+use super::batches::BatchesUi;
 
 /// How much of the screen the log takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +43,24 @@ pub enum Overlay {
         /// The change that is asked about, as it was shown.
         ask: CapAsk,
     },
+    /// May sub-batches be canceled?
+    Batch {
+        /// The button that Enter presses; 0 is the one that changes nothing.
+        focus: usize,
+        /// What is asked.
+        ask: BatchAsk,
+    },
+}
+
+/// What is asked about sub-batches, with what the operator saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchAsk {
+    /// What is sent when the operator agrees.
+    pub command: Command,
+    /// What it is, for the message.
+    pub what: String,
+    /// What is at stake.
+    pub lines: Vec<String>,
 }
 
 /// A change of a cap, with the figures that the operator saw.
@@ -79,6 +98,11 @@ const QUIT_CHOICES: &[Choice] = &[
 const CAP_CHOICES: &[Choice] =
     &[Choice { action: Action::CloseDialog, label: "Keep" }, Choice { action: Action::AgreeCap, label: "Raise" }];
 
+const BATCH_CHOICES: &[Choice] = &[
+    Choice { action: Action::CloseDialog, label: "Wait on" },
+    Choice { action: Action::AgreeBatch, label: "Cancel it" },
+];
+
 impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> &'static [Choice] {
@@ -86,6 +110,7 @@ impl Overlay {
             Overlay::Help { .. } => &[],
             Overlay::Quit { .. } => QUIT_CHOICES,
             Overlay::Cap { .. } => CAP_CHOICES,
+            Overlay::Batch { .. } => BATCH_CHOICES,
         }
     }
 
@@ -93,7 +118,7 @@ impl Overlay {
     pub fn focus(&self) -> usize {
         match self {
             Overlay::Help { .. } => 0,
-            Overlay::Quit { focus } | Overlay::Cap { focus, .. } => *focus,
+            Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. } => *focus,
         }
     }
 }
@@ -150,6 +175,8 @@ pub struct UiState {
     pub selected: Option<OrgId>,
     /// Which of the selected org's families the cap keys mean.
     pub family: usize,
+    /// The screen of the sub-batches, when it is shown.
+    pub batches: Option<BatchesUi>,
     /// What lies over the screen.
     pub overlay: Option<Overlay>,
     /// The operator (or a signal) asked to leave: how the run then ends.
@@ -176,11 +203,13 @@ impl UiState {
     /// Where keys go.
     pub fn context(&self) -> Context {
         match &self.overlay {
+            None if self.batches.is_some() => Context::Batches,
             None => Context::Live,
             Some(Overlay::Help { editing: true, .. }) => Context::HelpSearch,
             Some(Overlay::Help { .. }) => Context::Help,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Cap { .. }) => Context::CapDialog,
+            Some(Overlay::Batch { .. }) => Context::BatchDialog,
         }
     }
 

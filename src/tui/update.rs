@@ -6,6 +6,7 @@ use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
+use super::batches;
 use super::commands::{answered, change_cap, forget_settled, pause_org, pause_run, say, send, set_cap};
 use super::state::{LogSize, Overlay, Tone, UiState, open_runs};
 use super::valid::valid;
@@ -95,7 +96,7 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
             search.pop();
         }),
         Msg::Click(column, row) => click(ui, column, row, snapshot, now),
-        Msg::Wheel { column, row, down } => wheel(ui, (column, row), down, snapshot),
+        Msg::Wheel { column, row, down } => wheel(ui, (column, row), down, snapshot, now),
         Msg::Resize(columns, rows) => {
             ui.size = (columns, rows);
             Vec::new()
@@ -154,8 +155,20 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             help(ui, action);
             Vec::new()
         }
+        Action::Batches
+        | Action::CloseBatches
+        | Action::NextSubBatch
+        | Action::PreviousSubBatch
+        | Action::CancelSubBatch
+        | Action::FinishOnSync
+        | Action::ReDriveSubBatch
+        | Action::LeaveSubBatch
+        | Action::SortSubBatches
+        | Action::FilterSubBatches
+        | Action::FollowSubBatches => batches::act(ui, action, snapshot, now),
         Action::Drain
         | Action::StopNow
+        | Action::AgreeBatch
         | Action::AgreeCap
         | Action::CloseDialog
         | Action::NextChoice
@@ -288,8 +301,13 @@ fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> V
     let choices = overlay.choices();
     let n = choices.len().max(1);
     match (action, overlay) {
-        (Action::NextChoice, Overlay::Quit { focus } | Overlay::Cap { focus, .. }) => *focus = (*focus + 1) % n,
-        (Action::PreviousChoice, Overlay::Quit { focus } | Overlay::Cap { focus, .. }) => *focus = (*focus + n - 1) % n,
+        (Action::NextChoice, Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. }) => {
+            *focus = (*focus + 1) % n;
+        }
+        (
+            Action::PreviousChoice,
+            Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. },
+        ) => *focus = (*focus + n - 1) % n,
         (Action::PressChoice, overlay) => {
             if let Some(choice) = choices.get(overlay.focus()) {
                 return dialog(ui, choice.action, snapshot, now);
@@ -301,6 +319,11 @@ fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> V
             let ask = ask.clone();
             ui.overlay = None;
             return set_cap(ui, &ask, now);
+        }
+        (Action::AgreeBatch, Overlay::Batch { ask, .. }) => {
+            let ask = ask.clone();
+            ui.overlay = None;
+            return send(ui, ask.command, ask.what, None, now);
         }
         (Action::CloseDialog, _) => ui.overlay = None,
         _ => {}
@@ -315,15 +338,20 @@ fn click(ui: &mut UiState, column: u16, row: u16, snapshot: &Snapshot, now: Mono
             Vec::new()
         }
         Some(Target::Choice(action)) => dialog(ui, action, snapshot, now),
+        Some(Target::SubBatch { index, cancel }) => batches::click(ui, index, cancel, snapshot, now),
         _ => Vec::new(),
     }
 }
 
-fn wheel(ui: &mut UiState, (column, row): (u16, u16), down: bool, snapshot: &Snapshot) -> Vec<Reaction> {
+fn wheel(ui: &mut UiState, (column, row): (u16, u16), down: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match at(ui, snapshot, column, row) {
         Some(Target::Help) => {
             help(ui, if down { Action::HelpDown } else { Action::HelpUp });
             Vec::new()
+        }
+        Some(Target::SubBatch { .. }) => {
+            let action = if down { Action::NextSubBatch } else { Action::PreviousSubBatch };
+            batches::act(ui, action, snapshot, now)
         }
         Some(Target::Log) => log(ui, if down { Action::LogDown } else { Action::LogUp }),
         Some(Target::Org(_)) => {
@@ -349,7 +377,7 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         return Vec::new();
     }
     // A question about a run that is over has no object any more.
-    if matches!(ui.overlay, Some(Overlay::Quit { .. } | Overlay::Cap { .. })) {
+    if matches!(ui.overlay, Some(Overlay::Quit { .. } | Overlay::Cap { .. } | Overlay::Batch { .. })) {
         ui.overlay = None;
     }
     let since = *ui.over_since.get_or_insert(now);

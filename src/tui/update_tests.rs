@@ -5,7 +5,7 @@ use super::action::{Action, Context, REGISTRY};
 use super::state::{LogSize, Overlay, Tone, UiState};
 use super::update::{LINGER, Msg, Reaction, update};
 use super::valid::valid;
-use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunSlot, Snapshot};
+use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunSlot, Snapshot, SubBatchStatus};
 use crate::report::fixtures;
 use std::time::Duration;
 
@@ -376,4 +376,59 @@ fn the_exit_code_is_that_of_the_runs_unless_something_ended_them_early() {
     ] {
         assert_eq!(exit.exit_code(&snapshot), code, "{exit:?}");
     }
+}
+
+#[test]
+fn a_sub_batch_is_canceled_after_a_dialog_that_names_what_is_at_stake() {
+    let snapshot = fixtures::batches();
+    let next = Action::NextSubBatch;
+    let (ui, reactions) = after(&snapshot, &[Action::Batches, next, next, Action::CancelSubBatch]);
+    assert_eq!(reactions, []);
+    let Some(Overlay::Batch { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
+    let words = ask.lines.join("\n");
+    for stake in ["1,000 requests", "4h", "batch", "half the price", "sync path"] {
+        assert!(words.contains(stake), "{stake}: {words}");
+    }
+    let cancel = Command::CancelSubBatch { run: RUN, sub_batch: 2, seen: SubBatchStatus::InProgress };
+    let keys = [Action::Batches, next, next, Action::CancelSubBatch, Action::AgreeBatch];
+    assert_eq!(commands(&after(&snapshot, &keys).1), [cancel]);
+    // Enter presses the button that changes nothing.
+    let keys = [Action::Batches, next, next, Action::CancelSubBatch, Action::PressChoice];
+    let (ui, reactions) = after(&snapshot, &keys);
+    assert_eq!((ui.overlay, reactions), (None, Vec::new()));
+}
+
+#[test]
+fn the_screen_of_the_sub_batches_opens_only_when_there_are_some_and_sorts_filters_and_follows() {
+    assert_eq!(after(&fixtures::busy(), &[Action::Batches]).0.batches, None);
+    let snapshot = fixtures::batches();
+    let selected = |keys: &[Action]| {
+        let (ui, _) = after(&snapshot, keys);
+        crate::tui::batches::selected(&ui, &snapshot).map(|(_, sub)| sub.index)
+    };
+    assert_eq!(selected(&[Action::Batches]), Some(0));
+    assert_eq!(selected(&[Action::Batches, Action::FollowSubBatches]), Some(4));
+    let (ui, _) = after(&snapshot, &[Action::Batches, Action::FilterSubBatches, Action::FilterSubBatches]);
+    let view = snapshot.runs[0].batches.as_deref().unwrap();
+    let rows: Vec<u32> = ui.batches.unwrap().rows(view).iter().map(|sub| sub.index).collect();
+    assert_eq!(rows, [2], "what asks");
+    let (ui, _) = after(&snapshot, &[Action::Batches, Action::SortSubBatches]);
+    let rows: Vec<u32> = ui.batches.unwrap().rows(view).iter().map(|sub| sub.index).collect();
+    assert_eq!(rows[0], 4, "the oldest first");
+    assert_eq!(after(&snapshot, &[Action::Batches, Action::CloseBatches]).0.batches, None);
+}
+
+#[test]
+fn finishing_on_sync_is_asked_and_what_is_asked_about_a_sub_batch_can_be_answered() {
+    let snapshot = fixtures::batches();
+    let finish = Command::FinishOnSync { run: RUN, cancel_open: true };
+    let keys = [Action::Batches, Action::FinishOnSync, Action::AgreeBatch];
+    assert_eq!(commands(&after(&snapshot, &keys).1), [finish]);
+    let keys = [Action::Batches, Action::NextSubBatch, Action::NextSubBatch, Action::LeaveSubBatch];
+    assert_eq!(commands(&after(&snapshot, &keys).1), [Command::LeaveSubBatch { run: RUN, sub_batch: 2 }]);
+    let read_only = UiState { read_only: true, ..ui() };
+    let mut ui = read_only;
+    press(&mut ui, &snapshot, Action::Batches);
+    press(&mut ui, &snapshot, Action::CancelSubBatch);
+    assert_eq!(ui.overlay, None);
 }

@@ -5,6 +5,7 @@ use crate::model::snapshot::Condition;
 use crate::model::{RunStatus, Snapshot};
 
 use super::action::{Action, info};
+use super::batches::batches_of;
 use super::state::{UiState, shown_run};
 
 /// Why an action is of no use now, in words for the operator; `Ok` when it is of use.
@@ -23,6 +24,10 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
         Action::ReviveOrg | Action::PauseOrg | Action::CapUp | Action::CapDown => org_action(action, ui, snapshot),
         Action::NextFamily if ui.selected_org(snapshot).is_none_or(|org| org.windows.len() < 2) => {
             Err("the selected org has one model family only".to_owned())
+        }
+        Action::Batches if batches_of(snapshot).is_none() => Err("the run has no sub-batches".to_owned()),
+        Action::CancelSubBatch | Action::FinishOnSync | Action::ReDriveSubBatch | Action::LeaveSubBatch => {
+            super::batches::valid(action, ui, snapshot)
         }
         Action::LogFollow if !ui.log_scrolled => Err("the log is being followed already".to_owned()),
         Action::Dismiss if ui.toast.is_none() => Err("there is no message".to_owned()),

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 mod accounts;
+mod batches;
 mod configuration;
 mod crash;
 mod directories;

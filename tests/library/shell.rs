@@ -45,6 +45,7 @@ async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats,
         settings: DispatchSettings::default(),
         catalog: Arc::new(Catalog::builtin()),
         prior: Vec::new(),
+        batches: None,
         seed: 5,
     };
     let spec = RunSpec {
@@ -56,6 +57,7 @@ async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats,
         cache: None,
         writer: WriterSettings::default(),
         state: StateFile::fresh(&run),
+        batch: None,
     };
     let started = start(engine, vec![spec]).unwrap();
     let end = started.ended.await.unwrap().remove(0);

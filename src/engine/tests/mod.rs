@@ -110,7 +110,7 @@ impl Desk {
                 Effect::Record(record) => self.unsynced.push((record.run, record.no, record.outcome)),
                 Effect::Abandon { run } => self.flying.retain(|(flying, ..)| *flying != run),
                 Effect::Rest { run, exit_code } => self.rested.push((run, exit_code)),
-                Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Look { .. } => {}
+                Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Look { .. } | Effect::Batch(_) => {}
             }
         }
     }

@@ -19,6 +19,7 @@ fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) 
     match overlay {
         Overlay::Quit { .. } => (" leave? ", quit_words(snapshot)),
         Overlay::Cap { ask, .. } => (" above the polite cap? ", cap_words(ask)),
+        Overlay::Batch { ask, .. } => (" cancel? ", ask.lines.clone()),
         Overlay::Help { .. } => ("", Vec::new()),
     }
 }

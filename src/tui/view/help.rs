@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::report::text;
-use crate::tui::action::{ActionInfo, Context, in_context};
+use crate::tui::action::{ActionInfo, Context, REGISTRY};
 use crate::tui::keymap::Keymap;
 use crate::tui::state::Overlay;
 use crate::tui::valid::valid;
@@ -15,7 +15,9 @@ use super::{Scene, clear, frame, put, styled};
 /// The entries that a search leaves: it looks in names, keys and texts.
 pub fn entries(search: &str) -> impl Iterator<Item = &'static ActionInfo> + use<> {
     let wanted = search.to_lowercase();
-    in_context(Context::Live).filter(move |info| {
+    let of_screens =
+        |info: &&ActionInfo| info.contexts.contains(&Context::Live) || info.contexts.contains(&Context::Batches);
+    REGISTRY.iter().filter(of_screens).filter(move |info| {
         wanted.is_empty()
             || info.name.contains(&wanted)
             || info.help.to_lowercase().contains(&wanted)
@@ -25,7 +27,7 @@ pub fn entries(search: &str) -> impl Iterator<Item = &'static ActionInfo> + use<
 
 /// The place of the overlay.
 pub fn area(frame: Rect) -> Rect {
-    let (width, height) = (frame.width.min(100), frame.height.saturating_sub(2).min(32));
+    let (width, height) = (frame.width.min(100), frame.height.saturating_sub(2).min(48));
     Rect { x: frame.x + (frame.width - width) / 2, y: frame.y + (frame.height - height) / 2, width, height }
         .intersection(frame)
 }

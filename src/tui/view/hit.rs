@@ -7,7 +7,7 @@ use crate::tui::action::Action;
 use crate::tui::state::{Overlay, UiState};
 
 use super::layout::{Density, place};
-use super::{banner, dialog, help};
+use super::{banner, batches, dialog, help};
 
 /// Something that reacts to the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,13 @@ pub enum Target {
     Help,
     /// A button.
     Choice(Action),
+    /// A row of the sub-batches.
+    SubBatch {
+        /// Its index.
+        index: u32,
+        /// On its button.
+        cancel: bool,
+    },
 }
 
 /// What lies at a place. Under an overlay nothing can be reached.
@@ -37,6 +44,7 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
             .iter()
             .find(|(_, place)| place.contains(here))
             .map(|(choice, _)| Target::Choice(choice.action)),
+        None if ui.batches.is_some() => batches::hit(ui, snapshot, layout.middle(), here),
         None if layout.log.contains(here) => Some(Target::Log),
         None => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
     }

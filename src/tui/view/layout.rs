@@ -84,6 +84,15 @@ pub struct Layout {
     pub footer: Rect,
 }
 
+impl Layout {
+    /// What is between the banners and the message: the whole of a screen of its own.
+    pub fn middle(&self) -> Rect {
+        let top = self.banners.y.saturating_add(self.banners.height);
+        let bottom = if self.status.height > 0 { self.status.y } else { self.footer.y };
+        Rect { x: self.footer.x, y: top, width: self.footer.width, height: bottom.saturating_sub(top) }
+    }
+}
+
 /// The density of a size.
 pub fn density(columns: u16, rows: u16) -> Density {
     let fits = |(c, r): (u16, u16)| columns >= c && rows >= r;

@@ -5,6 +5,7 @@
 
 pub mod banner;
 pub mod bars;
+pub mod batches;
 pub mod dialog;
 pub mod footer;
 pub mod header;
@@ -86,8 +87,13 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             let line = text::fit(&format!(" {}", banner.text), usize::from(layout.banners.width));
             put(buf, layout.banners, row, [Span::styled(line, style)]);
         }
-        orgs(buf, scene, &layout);
-        log(buf, scene, layout.log);
+        match &scene.ui.batches {
+            Some(batches) => batches::render(buf, scene, batches, layout.middle()),
+            None => {
+                orgs(buf, scene, &layout);
+                log(buf, scene, layout.log);
+            }
+        }
         footer::render(buf, scene, &layout);
         match &scene.ui.overlay {
             Some(Overlay::Help { .. }) => help::render(buf, scene, area),

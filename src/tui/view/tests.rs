@@ -7,6 +7,7 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::model::{Family, OrgId};
 use crate::report::fixtures;
+use crate::tui::batches::BatchesUi;
 use crate::tui::state::{CapAsk, LogSize, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
@@ -291,15 +292,51 @@ fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
 }
 
 #[test]
-fn the_help_lists_every_action_of_the_live_screen_and_nothing_else() {
+fn the_help_lists_every_action_of_the_screens_and_nothing_else() {
+    use crate::tui::action::{Context, in_context};
     let listed: Vec<_> = help::entries("").map(|info| info.action).collect();
-    let registered: Vec<_> =
-        crate::tui::action::in_context(crate::tui::action::Context::Live).map(|info| info.action).collect();
-    assert_eq!(listed, registered);
-    let shown = screen(&fixtures::busy(), help("", false), (120, 60));
-    for info in crate::tui::action::in_context(crate::tui::action::Context::Live) {
+    for context in [Context::Live, Context::Batches] {
+        assert!(in_context(context).all(|info| listed.contains(&info.action)), "{context:?}");
+    }
+    let shown = screen(&fixtures::busy(), help("", false), (120, 80));
+    for info in in_context(Context::Live) {
         assert!(shown.contains(info.name), "{} is not shown\n{shown}", info.name);
     }
+}
+
+fn with_batches(screen: BatchesUi) -> UiState {
+    UiState { batches: Some(screen), ..UiState::default() }
+}
+
+#[test]
+fn b10_the_sub_batches_are_drawn_by_age_and_never_by_counts_of_open_ones() {
+    let shown =
+        screen(&fixtures::batches(), with_batches(BatchesUi { selected: Some(2), ..BatchesUi::default() }), FULL);
+    insta::assert_snapshot!(shown);
+    let open = shown.lines().find(|line| line.contains("in-progress") && line.contains("high-prio")).unwrap();
+    assert!(!open.contains(" 0 ") && !open.contains('%'), "{open}");
+}
+
+#[test]
+fn no_size_breaks_the_screen_of_the_sub_batches() {
+    for columns in [1, 20, 40, 80, 100, 101, 120, 200] {
+        for rows in [1, 5, 10, 16, 24, 30, 60] {
+            let _ = screen(&fixtures::batches(), with_batches(BatchesUi::default()), (columns, rows));
+        }
+    }
+}
+
+#[test]
+fn the_mouse_finds_the_rows_and_the_buttons_of_sub_batches() {
+    let snapshot = fixtures::batches();
+    let ui = UiState { size: FULL, ..with_batches(BatchesUi::default()) };
+    let shown = screen(&snapshot, ui.clone(), FULL);
+    let rows: Vec<(u16, &str)> = (0..).zip(shown.lines()).collect();
+    let (row, line) = *rows.iter().find(|(_, line)| line.contains("[cancel]")).unwrap();
+    let column = line[..line.find("[cancel]").unwrap()].chars().count() as u16;
+    assert_eq!(hit::at(&ui, &snapshot, column, row), Some(hit::Target::SubBatch { index: 2, cancel: true }));
+    assert_eq!(hit::at(&ui, &snapshot, 10, row), Some(hit::Target::SubBatch { index: 2, cancel: false }));
+    assert_eq!(hit::at(&ui, &snapshot, column, row + 2), Some(hit::Target::SubBatch { index: 4, cancel: false }));
 }
 
 #[test]

@@ -20,6 +20,11 @@ impl Server {
     /// Three orgs with the keys of [`KEYS`] that answer after 10 to 30 ms. `common` is TOML for all of them, put before the
     /// orgs; the others are for one org each.
     pub(crate) fn with(common: &str, orgs: [&str; 3]) -> Server {
+        Server::faster(common, orgs, 1.0)
+    }
+
+    /// As [`Server::with`], with a clock that runs so many times faster.
+    pub(crate) fn faster(common: &str, orgs: [&str; 3], scale: f64) -> Server {
         let mut text = format!("summary = \"a test\"\n{common}\n");
         if !common.contains("latency") {
             text.insert_str(text.find('\n').unwrap() + 1, "latency = { p50-ms = 15, p95-ms = 30 }\n");
@@ -27,7 +32,7 @@ impl Server {
         for ((label, _, key), more) in KEYS.iter().zip(orgs) {
             write!(text, "[[orgs]]\nlabel = \"{label}\"\nkey = \"{key}\"\n{more}\n").unwrap();
         }
-        Server::of(Scenario::parse("the test", &text).unwrap())
+        Server::of(Scenario::parse("the test", &text).unwrap(), scale)
     }
 
     /// Nothing goes wrong.
@@ -45,10 +50,10 @@ impl Server {
         Server::with("", [&format!("[[orgs.faults]]\n{fault}"); 3])
     }
 
-    fn of(scenario: Scenario) -> Server {
+    fn of(scenario: Scenario, scale: f64) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (listener, sim) = runtime
-            .block_on(async { (TcpListener::bind("127.0.0.1:0").await.unwrap(), SharedSim::new(scenario, 1, 1.0)) });
+            .block_on(async { (TcpListener::bind("127.0.0.1:0").await.unwrap(), SharedSim::new(scenario, 1, scale)) });
         let url = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(serve(listener, Arc::clone(&sim), std::future::pending()));
         Server { url, sim, _runtime: runtime }

@@ -1,0 +1,215 @@
+//! The harvest of an ended sub-batch, as the reducer sees it: when it begins, what it found, and what is sent again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::batches::BatchFailure;
+use crate::model::{Level, Money, RequestNo, SubBatchStatus, Trouble};
+
+use super::act::{Harvest, Out, Step, ToDo};
+use super::open::begin_search;
+use super::part::{BatchRun, Ctx, HARVESTS};
+use super::poll::grace;
+use super::watch::unavailable;
+
+/// Whole downloads without a result for some member, before it is sent again.
+const DOWNLOADS: u32 = 2;
+
+/// Begins the download, unless enough of them are under way.
+pub(super) fn begin(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    if part.subs.iter().filter(|sub| sub.status() == SubBatchStatus::Harvesting).count() >= HARVESTS {
+        return;
+    }
+    let sub = &mut part.subs[at];
+    let (Some(org), Some(id)) = (sub.org, sub.entry.batch_id.clone()) else { return };
+    if !sub.step(SubBatchStatus::Harvesting) {
+        return;
+    }
+    sub.busy = true;
+    let (index, members) = (sub.entry.index, Arc::clone(&sub.members));
+    let began_at = sub.entry.began_at();
+    part.keep(at, Step::Other, ctx);
+    ctx.todo(index, ToDo::Harvest { org, id, members, began_at });
+}
+
+/// The download has ended; all of its rows are durable.
+pub(super) fn ended(part: &mut BatchRun, at: usize, result: Result<Harvest, BatchFailure>, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.busy = false;
+    if sub.status() != SubBatchStatus::Harvesting {
+        return;
+    }
+    let harvest = match result {
+        Ok(harvest) => harvest,
+        Err(failure) => return failed(part, at, failure, ctx),
+    };
+    say_what_was_odd(part, at, &harvest, ctx);
+    let sub = &mut part.subs[at];
+    let is_foreign = harvest.n_alien > 0 && harvest.missing.len() == sub.members.len() && sub.entry.adopted;
+    if is_foreign {
+        return not_ours(part, at, ctx);
+    }
+    if !harvest.missing.is_empty() {
+        sub.n_lacking += 1;
+        if sub.n_lacking < DOWNLOADS {
+            sub.step(SubBatchStatus::Ended);
+            sub.next = ctx.now.mono + Duration::from_secs(5);
+            part.version += 1;
+            return;
+        }
+    }
+    if let (Some(org), Some((account, error))) = (sub.org, harvest.account) {
+        ctx.out.push(Out::Park(org, account, error));
+    }
+    sub.entry.tally = harvest.tally;
+    sub.again = harvest.again;
+    sub.again.extend(harvest.missing.into_iter().map(|no| (no, Trouble::NoResult)));
+    sub.entry.harvested_at = Some(ctx.now.wall);
+    sub.step(SubBatchStatus::Harvested);
+    sub.note(ctx.now.wall, "harvested");
+    part.keep(at, Step::Harvested, ctx);
+}
+
+/// The harvest is durable: what was not processed may be sent again, and only now.
+pub(super) fn kept(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.busy = false;
+    part.version += 1;
+    let again = std::mem::take(&mut sub.again);
+    let tally = sub.entry.tally;
+    let (org, name) = (sub.org, sub.name());
+    let mut text = format!(
+        "{name} harvested: {} answered, {} refused, {} invalid, {} expired, {} canceled, {} errored, {} without a result; {}",
+        tally.n_succeeded,
+        tally.n_refused,
+        tally.n_invalid,
+        tally.n_expired,
+        tally.n_canceled,
+        tally.n_errored,
+        tally.n_missing,
+        tally.cost
+    );
+    let canceled = sub.entry.stuck_cancel_intent_at.is_some();
+    if again.is_empty() {
+        sub.entry.left = false;
+        sub.question = None;
+        if canceled {
+            let saved = Money(tally.cost.0.saturating_mul(2));
+            text.push_str(&format!(". The cancel came too late: nothing is sent again, which saved {saved}"));
+        }
+    } else if sub.entry.left {
+        text.push_str(&format!("; {} are left re-drivable", again.len()));
+        sub.again = again;
+    } else if let Some(org) = org {
+        text.push_str(&format!("; {} go to the sync path", again.len()));
+        ctx.out.push(Out::ReDrive(org, again));
+    }
+    ctx.say(Level::Info, "sub-batch-harvested", org, text);
+}
+
+/// The operator wants what was left of a sub-batch to be sent again. Gives how many requests that is.
+pub(crate) fn re_drive(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) -> usize {
+    let sub = &mut part.subs[at];
+    sub.entry.left = false;
+    sub.question = None;
+    let again = match sub.status() {
+        // Nothing is known of any of them.
+        SubBatchStatus::Unavailable => sub.members.iter().map(|no| (*no, Trouble::NoResult)).collect(),
+        _ => std::mem::take(&mut sub.again),
+    };
+    let n = again.len();
+    if let Some(org) = sub.org.or(Some(crate::model::OrgId(0))) {
+        ctx.out.push(Out::ReDrive(org, again));
+    }
+    part.keep(at, Step::Other, ctx);
+    n
+}
+
+/// The download broke, or there is nothing to download yet.
+fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    match failure {
+        BatchFailure::NotFound(error) => {
+            sub.n_404 += 1;
+            match grace(sub.n_404, true) {
+                Some(wait) => {
+                    sub.step(SubBatchStatus::Ended);
+                    sub.next = ctx.now.mono + wait;
+                }
+                None => unavailable(part, at, &format!("its results cannot be found ({error})"), ctx),
+            }
+        }
+        BatchFailure::Trouble(Trouble::Account(account), error) => {
+            sub.step(SubBatchStatus::Ended);
+            part.park(at, account, error, ctx);
+        }
+        BatchFailure::Trouble(_, error) | BatchFailure::Invalid(error) => {
+            sub.step(SubBatchStatus::Ended);
+            sub.n_failed += 1;
+            let wait = Duration::from_secs(2_u64.saturating_pow(sub.n_failed.min(8)));
+            sub.next = ctx.now.mono + wait;
+            let (org, n) = (sub.org, sub.n_failed);
+            let text = format!(
+                "{}: download {n} of its results broke: {error}; all of it again in {} s",
+                sub.name(),
+                wait.as_secs()
+            );
+            ctx.say(Level::Warn, "download-broke", org, text);
+        }
+    }
+    part.version += 1;
+}
+
+/// It was adopted by a guess, and its results are somebody else's.
+fn not_ours(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let (name, org) = (sub.name(), sub.org);
+    if let Some(id) = sub.entry.batch_id.take() {
+        sub.not_these.insert(id);
+    }
+    sub.entry.adopted = false;
+    sub.step(SubBatchStatus::Adrift);
+    sub.took = None;
+    begin_search(sub, true, ctx.now.mono);
+    sub.note(ctx.now.wall, "not ours after all");
+    part.keep(at, Step::Other, ctx);
+    ctx.say(
+        Level::Warn,
+        "sub-batch-not-ours",
+        org,
+        format!("{name} is somebody else's after all; it is looked for again"),
+    );
+}
+
+fn say_what_was_odd(part: &BatchRun, at: usize, harvest: &Harvest, ctx: &mut Ctx<'_>) {
+    let sub = &part.subs[at];
+    let (name, org) = (sub.name(), sub.org);
+    if harvest.n_bad > 0 {
+        let (offset, why) = harvest.bad.first().cloned().unwrap_or_default();
+        let text = format!(
+            "{name}: {} lines of its results are no results and are passed over; the first at byte {offset}: {why}",
+            harvest.n_bad
+        );
+        ctx.say(Level::Warn, "bad-rows", org, text);
+    }
+    if harvest.n_twice + harvest.n_alien > 0 {
+        let text = format!(
+            "{name}: {} results came twice and {} are of no request of it; they are passed over",
+            harvest.n_twice, harvest.n_alien
+        );
+        ctx.say(Level::Warn, "odd-rows", org, text);
+    }
+    if !harvest.missing.is_empty() {
+        let first = harvest.missing.first().map_or(0, |no: &RequestNo| no.0);
+        let then = if sub.n_lacking + 1 < DOWNLOADS { "downloaded again" } else { "sent again on the sync path" };
+        let text = format!("{name}: {} requests have no result, number {first} first: {then}", harvest.missing.len());
+        ctx.say(Level::Warn, "missing-rows", org, text);
+    }
+    if let Some((no, error)) = harvest.invalid.first() {
+        let text = format!(
+            "{name}: {} requests were called invalid and are not sent again; number {} first: {error}",
+            harvest.tally.n_invalid, no.0
+        );
+        ctx.say(Level::Warn, "invalid-rows", org, text);
+    }
+}

@@ -1,0 +1,276 @@
+//! The batch part of one run: its sub-batches, and what is due next. Pure; time and the rest of the dispatcher are arguments.
+
+use std::time::Duration;
+
+use crate::model::{ApiError, BatchSettings, Level, Mono, Now, OrgId, RequestNo, SubBatchStatus};
+use crate::store::SubBatchEntry;
+
+use super::act::{BatchEvent, Happened, Out, Step, ToDo};
+use super::pilot::Pilots;
+use super::stuck::Peers;
+use super::sub::Sub;
+use super::view::Kept;
+use super::{gather, open, watch};
+use crate::engine::queue::Queue;
+
+/// Downloads at once: each takes a thread and a few megabytes.
+pub(crate) const HARVESTS: usize = 2;
+
+/// What the batch part sees of the rest.
+pub(crate) struct Ctx<'c> {
+    pub(crate) now: Now,
+    pub(crate) rng: &'c mut fastrand::Rng,
+    pub(crate) queue: &'c Queue,
+    /// Which orgs take work, in their order.
+    pub(crate) usable: &'c [bool],
+    /// Whether the run admits anything now.
+    pub(crate) admits: bool,
+    /// Whether nobody watches the run.
+    pub(crate) unattended: bool,
+    pub(crate) out: &'c mut Vec<Out>,
+}
+
+impl Ctx<'_> {
+    pub(crate) fn todo(&mut self, index: u32, what: ToDo) {
+        self.out.push(Out::Do(index, what));
+    }
+
+    pub(crate) fn say(&mut self, level: Level, kind: &'static str, org: Option<OrgId>, text: String) {
+        self.out.push(Out::Note(level, kind, org, text));
+    }
+}
+
+/// An org as far as creates go.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) label: String,
+    /// No create before this.
+    pub(crate) closed_until: Mono,
+    /// Creates that were refused since one was taken.
+    pub(crate) n_refused: u32,
+}
+
+/// The batch part of one run.
+#[derive(Debug)]
+pub(crate) struct BatchRun {
+    pub(crate) settings: BatchSettings,
+    /// In the order of their indexes.
+    pub(crate) subs: Vec<Sub>,
+    pub(crate) desks: Vec<Desk>,
+    pub(crate) pilots: Pilots,
+    /// What is not in a sub-batch yet goes to the sync path.
+    pub(crate) finish_on_sync: bool,
+    /// Counts up with every change that a picture shows.
+    pub(crate) version: u64,
+    /// The last picture.
+    pub(crate) kept: Kept,
+    /// It was said that the pilots are answered.
+    pub(crate) piloted: bool,
+    /// Nothing is due before this.
+    wake: Mono,
+}
+
+impl BatchRun {
+    /// A part over these sub-batches.
+    pub(crate) fn new(
+        settings: BatchSettings,
+        labels: &[String],
+        mut subs: Vec<Sub>,
+        pilots: Pilots,
+        finish_on_sync: bool,
+    ) -> BatchRun {
+        subs.sort_by_key(|sub| sub.entry.index);
+        let desk = |label: &String| Desk { label: label.clone(), closed_until: Mono::ZERO, n_refused: 0 };
+        BatchRun {
+            settings,
+            subs,
+            desks: labels.iter().map(desk).collect(),
+            pilots,
+            finish_on_sync,
+            version: 0,
+            kept: Kept::default(),
+            piloted: false,
+            wake: Mono::ZERO,
+        }
+    }
+
+    /// The entries for the state file: from the intent to create on. What is only planned is planned again next time.
+    pub(crate) fn entries(&self) -> Vec<SubBatchEntry> {
+        let begun = self.subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned);
+        begun.map(|sub| sub.entry.clone()).collect()
+    }
+
+    /// The place of a sub-batch.
+    pub(crate) fn find(&self, index: u32) -> Option<usize> {
+        self.subs.binary_search_by_key(&index, |sub| sub.entry.index).ok()
+    }
+
+    /// The label of an org.
+    pub(crate) fn label(&self, org: OrgId) -> String {
+        self.desks.get(org.ix()).map(|desk| desk.label.clone()).unwrap_or_default()
+    }
+
+    /// How long those took that have ended.
+    pub(crate) fn peers(&self) -> Peers {
+        Peers::new(self.subs.iter().filter_map(|sub| sub.took).collect())
+    }
+
+    /// Sub-batches that an org has open.
+    pub(crate) fn n_open(&self, org: OrgId) -> u32 {
+        self.subs.iter().filter(|sub| sub.org == Some(org) && sub.status().is_open()).count() as u32
+    }
+
+    /// Cancels a sub-batch as soon as no call about it is under way.
+    pub(crate) fn want_cancel(&mut self, at: usize, why: &str, ctx: &mut Ctx<'_>) {
+        self.subs[at].cancel_wanted = Some(why.to_owned());
+        self.wake = Mono::ZERO;
+        self.version += 1;
+        watch::look_for_stuck(self, at, ctx);
+    }
+
+    /// Takes an event.
+    pub(crate) fn on(&mut self, event: BatchEvent, ctx: &mut Ctx<'_>) {
+        let Some(at) = self.find(event.index) else { return };
+        self.version += 1;
+        self.wake = Mono::ZERO;
+        match event.what {
+            Happened::MembersKept(kept) => open::members_kept(self, at, kept, ctx),
+            Happened::StateKept(Step::CreateIntent) => open::intent_kept(self, at, ctx),
+            Happened::Created(reply) => open::created(self, at, *reply, ctx),
+            Happened::Listed(reply) => open::listed(self, at, *reply, ctx),
+            Happened::Peeked { id, ours } => open::peeked(self, at, id, ours, ctx),
+            Happened::Polled(reply) => watch::polled(self, at, *reply, ctx),
+            Happened::StateKept(Step::CancelIntent) => {
+                self.subs[at].busy = false;
+                self.subs[at].next = ctx.now.mono;
+            }
+            Happened::CancelAnswered(reply) => watch::cancel_answered(self, at, *reply, ctx),
+            Happened::Rows { rows, token } => {
+                if let Some(org) = self.subs[at].org {
+                    ctx.out.push(Out::Rows(org, rows));
+                }
+                ctx.todo(event.index, ToDo::Permit(token));
+            }
+            Happened::HarvestEnded(result) => gather::ended(self, at, *result, ctx),
+            Happened::StateKept(Step::Harvested) => gather::kept(self, at, ctx),
+            Happened::StateKept(Step::Other) => {}
+        }
+    }
+
+    /// Begins whatever is due.
+    pub(crate) fn tick(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.now.mono < self.wake && ctx.out.is_empty() {
+            return;
+        }
+        for at in 0..self.subs.len() {
+            watch::look_for_stuck(self, at, ctx);
+            let sub = &self.subs[at];
+            if sub.busy || sub.next > ctx.now.mono || sub.org.is_none() {
+                continue;
+            }
+            match sub.status() {
+                SubBatchStatus::InProgress | SubBatchStatus::Canceling => watch::poll(self, at, ctx),
+                SubBatchStatus::CancelRequested => watch::cancel(self, at, ctx),
+                SubBatchStatus::Adrift => open::look_in_list(self, at, ctx),
+                SubBatchStatus::Ended => gather::begin(self, at, ctx),
+                SubBatchStatus::Planned
+                | SubBatchStatus::Creating
+                | SubBatchStatus::Harvesting
+                | SubBatchStatus::Harvested
+                | SubBatchStatus::Unavailable => {}
+            }
+        }
+        self.pilot(ctx);
+        open::open(self, ctx);
+        self.wake = self.next_wake(ctx.now.mono);
+    }
+
+    /// Looks at the pilots: a wrong shape shows now, not when a batch has ended.
+    fn pilot(&mut self, ctx: &mut Ctx<'_>) {
+        if self.piloted {
+            return;
+        }
+        let subs = &mut self.subs;
+        // The next pilot of a shape is taken out of the sub-batch that it was planned for.
+        let mut take = |no: RequestNo| {
+            let home = subs
+                .iter_mut()
+                .find(|sub| sub.status() == SubBatchStatus::Planned && sub.members.binary_search(&no).is_ok())?;
+            std::sync::Arc::make_mut(&mut home.members).retain(|member| *member != no);
+            home.entry.n_requests = home.members.len() as u32;
+            Some(no)
+        };
+        let news = self.pilots.look(ctx.queue, &mut take);
+        if !news.next.is_empty() {
+            self.version += 1;
+            ctx.out.push(Out::ToSync(news.next));
+        }
+        if let Some(wrong) = news.wrong {
+            self.piloted = true;
+            ctx.out.push(Out::Stop("pilot", wrong));
+        } else if self.pilots.all_answered() {
+            self.piloted = true;
+            let n = self.pilots.len();
+            if n > 0 {
+                let text = format!("{n} pilots were answered, one of each shape of request: creating sub-batches");
+                ctx.say(Level::Info, "pilots-answered", None, text);
+            }
+        }
+    }
+
+    /// When something is due, and a second from now at the latest: the rest of the dispatcher changes too.
+    fn next_wake(&self, now: Mono) -> Mono {
+        let due = self.subs.iter().filter(|sub| !sub.busy && sub.is_waited_for() && sub.next > now).map(|sub| sub.next);
+        due.min().unwrap_or(now + Duration::from_secs(1)).min(now + Duration::from_secs(1))
+    }
+
+    /// When it wants to be called again.
+    pub(crate) fn wants(&self, now: Mono) -> Option<Mono> {
+        (!self.is_over()).then(|| self.wake.max(now + Duration::from_millis(10)))
+    }
+
+    /// Whether nothing more will happen by itself.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.subs.iter().any(|sub| sub.busy || sub.is_waited_for())
+    }
+
+    /// Whether the operator is asked something.
+    pub(crate) fn asks(&self) -> bool {
+        self.subs.iter().any(|sub| sub.question.is_some())
+    }
+
+    /// Whether a run that admits nothing more may come to rest: a call that creates or cancels, a harvest and a write are
+    /// waited for; what lives at the API is not, it is found again by the next session.
+    pub(crate) fn may_rest(&self) -> bool {
+        !self.subs.iter().any(|sub| {
+            sub.busy
+                && matches!(
+                    sub.status(),
+                    SubBatchStatus::Creating | SubBatchStatus::CancelRequested | SubBatchStatus::Harvesting
+                )
+        })
+    }
+
+    /// Writes the state, and begins nothing else about a sub-batch until that step is durable.
+    pub(crate) fn keep(&mut self, at: usize, step: Step, ctx: &mut Ctx<'_>) {
+        self.version += 1;
+        let sub = &mut self.subs[at];
+        sub.busy |= step != Step::Other;
+        ctx.todo(sub.entry.index, ToDo::KeepState(step));
+    }
+
+    /// The account of an org is in trouble: it is parked, and its sub-batches wait.
+    pub(crate) fn park(
+        &mut self,
+        at: usize,
+        account: crate::model::AccountTrouble,
+        error: ApiError,
+        ctx: &mut Ctx<'_>,
+    ) {
+        let sub = &mut self.subs[at];
+        sub.next = ctx.now.mono + Duration::from_secs(60);
+        if let Some(org) = sub.org {
+            ctx.out.push(Out::Park(org, account, error));
+        }
+    }
+}

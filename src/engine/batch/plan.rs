@@ -1,0 +1,209 @@
+//! What a run begins with on the batch path: the sub-batches of earlier sessions, and new ones of what is left.
+
+use std::path::Path;
+
+use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, SubBatchStatus, Trouble};
+use crate::requests::{Input, ReadError, shapes};
+use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
+
+use super::open::begin_search;
+use super::part::BatchRun;
+use super::pilot::{Pilots, Shape};
+use super::split::{Limits, split};
+use super::sub::Sub;
+use crate::engine::event::Effect;
+use crate::engine::queue::Place;
+use crate::engine::state::State;
+
+/// Shapes that are piloted, the most used ones: each costs a request at the full price.
+const PILOTS: usize = 32;
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The input cannot be read.
+    #[error(transparent)]
+    Input(#[from] ReadError),
+    /// The run directory cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A sub-batch of an earlier session has no file of members.
+    #[error(
+        "failed to go on with sub-batch {index}: members/{index:04} is gone, so that its results cannot be told apart; put it back"
+    )]
+    NoMembers {
+        /// Which.
+        index: u32,
+    },
+}
+
+/// What a run begins with.
+#[derive(Debug, Clone)]
+pub struct BatchPlan {
+    /// How batches are driven.
+    pub settings: BatchSettings,
+    /// The run's nonce.
+    pub nonce: String,
+    /// Sub-batches of earlier sessions, with the members whose text is still the same.
+    pub kept: Vec<(SubBatchEntry, Vec<RequestNo>)>,
+    /// Members of new sub-batches, and the index of the first.
+    pub fresh: Vec<Vec<RequestNo>>,
+    /// As `fresh`.
+    pub first_index: u32,
+    /// Shapes whose first request goes out as a pilot.
+    pub pilots: Vec<Shape>,
+    /// Requests that are too long for a batch, or have fields that no batch takes: they go on the sync path.
+    pub unfit: Vec<RequestNo>,
+    /// What is not in a sub-batch goes to the sync path.
+    pub finish_on_sync: bool,
+    /// What the operator should know of it.
+    pub remarks: Vec<String>,
+}
+
+/// Makes the plan of a run. `re_drive` sends again what a policy left.
+///
+/// # Errors
+/// The input or the run directory cannot be read.
+pub fn plan(
+    input: &Input,
+    last: &[Last],
+    state: &StateFile,
+    dir: &Path,
+    nonce: &str,
+    settings: BatchSettings,
+    re_drive: bool,
+) -> Result<BatchPlan, PlanError> {
+    let mut taken = vec![false; input.len() as usize];
+    let mut kept = Vec::new();
+    for entry in &state.sub_batches {
+        let index = entry.index;
+        let members = Members::load(dir, index)?.ok_or(PlanError::NoMembers { index })?.still_in(input);
+        for no in &members {
+            taken[no.ix()] = true;
+        }
+        let mut entry = entry.clone();
+        entry.left &= !re_drive;
+        kept.push((entry, members));
+    }
+    let is_open = |no: RequestNo| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable));
+    let first_index = Members::last_index(dir)?.max(state.sub_batches.iter().map(|entry| entry.index).max());
+    let mut plan = BatchPlan {
+        nonce: nonce.to_owned(),
+        kept,
+        fresh: Vec::new(),
+        first_index: first_index.map_or(0, |index| index + 1),
+        pilots: Vec::new(),
+        unfit: Vec::new(),
+        finish_on_sync: state.finish_on_sync,
+        remarks: Vec::new(),
+        settings,
+    };
+    if !plan.finish_on_sync {
+        plan.add_fresh(input, |no| is_open(no) && !taken[no.ix()])?;
+    }
+    Ok(plan)
+}
+
+impl BatchPlan {
+    fn add_fresh(&mut self, input: &Input, wanted: impl Fn(RequestNo) -> bool) -> Result<(), ReadError> {
+        let (mut shapes, unfit) = shapes(input, &wanted)?;
+        if !unfit.is_empty() {
+            self.remarks
+                .push(format!("{} requests have fields that no batch takes: they go on the sync path", unfit.len()));
+        }
+        shapes.retain(|shape| shape.batchable);
+        // Whatever was created once had its pilots.
+        let piloted = self.kept.iter().any(|(entry, _)| entry.batch_id.is_some());
+        if !piloted {
+            shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n));
+            if shapes.len() > PILOTS {
+                self.remarks.push(format!("{} rare shapes of requests go without a pilot", shapes.len() - PILOTS));
+            }
+            let shape = |used: crate::requests::ShapeUse| Shape { name: used.name, n: used.n, first: used.first };
+            self.pilots = shapes.into_iter().take(PILOTS).map(shape).collect();
+        }
+        let mut out: Vec<RequestNo> = self.pilots.iter().filter_map(|shape| shape.first.first().copied()).collect();
+        out.extend(&unfit);
+        out.sort_unstable();
+        let requests = (0..input.len()).map(RequestNo).filter(|no| wanted(*no) && out.binary_search(no).is_err());
+        let split = split(requests.map(|no| (no, u64::from(input.len_of(no)))), Limits::of_size(self.settings.size));
+        for no in &split.giants {
+            self.remarks.push(format!(
+                "line {} of {} is {:.1} MB long, more than the API takes in a request: it goes alone on the sync path",
+                input.line_of(*no),
+                input.path().display(),
+                f64::from(input.len_of(*no)) / 1e6
+            ));
+        }
+        self.fresh = split.sub_batches;
+        self.unfit = unfit;
+        self.unfit.extend(split.giants);
+        Ok(())
+    }
+
+    /// Requests that go into new sub-batches.
+    pub fn n_fresh(&self) -> usize {
+        self.fresh.iter().map(Vec::len).sum()
+    }
+}
+
+/// Gives a run its batch part.
+pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now, effects: &mut Vec<Effect>) {
+    let labels: Vec<String> = state.orgs.iter().map(|org| org.label.clone()).collect();
+    let mut subs = Vec::new();
+    let mut held = Vec::new();
+    let mut remarks = plan.remarks;
+    for (mut entry, members) in plan.kept {
+        let org = state.orgs.iter().find(|org| org.label == entry.org).map(|org| org.id);
+        let was = entry.status;
+        entry.status = match was {
+            // Its process died between the intent and the answer.
+            SubBatchStatus::Creating => SubBatchStatus::Adrift,
+            SubBatchStatus::Harvesting => SubBatchStatus::Ended,
+            other => other,
+        };
+        let is_open =
+            |no: &RequestNo| matches!(state.runs[slot.ix()].queue.place(*no), Some(Place::Waiting | Place::Again));
+        let open: Vec<RequestNo> = members.iter().copied().filter(is_open).collect();
+        let left = entry.left && entry.status.is_over();
+        let mut sub = Sub::resumed(entry, org, members, now);
+        if sub.status() == SubBatchStatus::Adrift {
+            begin_search(&mut sub, true, now.mono);
+        }
+        if left {
+            let trouble = match sub.status() {
+                SubBatchStatus::Unavailable => Trouble::NoResult,
+                _ => Trouble::Canceled,
+            };
+            sub.again = open.iter().map(|no| (*no, trouble)).collect();
+            remarks.push(format!(
+                "{} requests of {} are left re-drivable: --re-drive sends them",
+                open.len(),
+                sub.name()
+            ));
+        } else if org.is_none() {
+            remarks.push(format!("{} is of org {}, which is not configured: it waits", sub.name(), sub.entry.org));
+        }
+        if !sub.status().is_over() || left {
+            held.extend(open);
+        }
+        subs.push(sub);
+    }
+    for (at, members) in plan.fresh.into_iter().enumerate() {
+        held.extend(members.iter().copied());
+        subs.push(Sub::planned(plan.first_index + at as u32, members));
+    }
+    let n_planned = subs.iter().filter(|sub| sub.status() == SubBatchStatus::Planned).count();
+    let n_live = subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned && !sub.status().is_over()).count();
+    state.runs[slot.ix()].queue.hold(held);
+    let pilots = Pilots::new(plan.pilots);
+    let n_pilots = pilots.len();
+    let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
+    state.batches[slot.ix()] = Some(Box::new(part));
+    let text =
+        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots");
+    state.note(Level::Info, "batch-plan", None, text, now, effects);
+    for remark in remarks {
+        state.note(Level::Warn, "batch-plan", None, remark, now, effects);
+    }
+}

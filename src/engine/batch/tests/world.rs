@@ -1,0 +1,650 @@
+//! An API, a disk and a clock for the whole reducer: answers get lost, batches wedge, and processes are killed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::batches::{
+    BatchCounts, BatchFailure, BatchReply, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus,
+};
+use crate::engine::command::command;
+use crate::engine::event::{Attempt, Effect, Event};
+use crate::engine::queue::{Place, Queue};
+use crate::engine::reduce::{next_wake, reduce};
+use crate::engine::state::{RunFacts, State};
+use crate::engine::testing::Requests;
+use crate::model::{
+    ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now, OrgId,
+    OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage,
+    Verdict, Wall,
+};
+use crate::store::{Record, SubBatchEntry};
+
+use crate::engine::batch::act::{BatchEvent, Happened, Harvest, HarvestedRow, Step, ToDo};
+use crate::engine::batch::pilot::Shape;
+use crate::engine::batch::plan::{self, BatchPlan};
+
+pub(super) const RUN: RunSlot = RunSlot(0);
+pub(super) const EPOCH: i64 = 1_800_000_000_000;
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// What goes wrong, in percent of calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Weather {
+    /// A create is taken, and its answer is lost.
+    pub(super) lost: u32,
+    /// A create is lost before it is taken, and nobody says so.
+    pub(super) gone: u32,
+    /// A create is refused for a full queue.
+    pub(super) full: u32,
+    /// A poll, a list, a cancel or a download fails.
+    pub(super) failing: u32,
+    /// A batch never ends by itself.
+    pub(super) wedged: u32,
+    /// A row is not processed: it expires.
+    pub(super) expired: u32,
+    /// A batch is not visible for a while after its creation.
+    pub(super) hidden: u32,
+}
+
+/// A batch at the API.
+#[derive(Debug, Clone)]
+pub(super) struct Theirs {
+    pub(super) id: String,
+    pub(super) org: OrgId,
+    pub(super) members: Vec<RequestNo>,
+    pub(super) created: Mono,
+    pub(super) visible: Mono,
+    pub(super) ends: Option<Mono>,
+    pub(super) canceled: Option<Mono>,
+    pub(super) canceled_by_us: bool,
+    /// Rows that were answered, once it has ended.
+    pub(super) answered: Option<HashSet<RequestNo>>,
+}
+
+/// What is on the disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Disk {
+    pub(super) entries: Vec<SubBatchEntry>,
+    pub(super) members: BTreeMap<u32, Vec<RequestNo>>,
+    pub(super) journal: HashMap<RequestNo, Outcome>,
+    pub(super) finish_on_sync: bool,
+}
+
+/// What happens at a time.
+#[derive(Debug)]
+pub(super) enum Due {
+    Event(Event),
+    Keep {
+        entries: Vec<SubBatchEntry>,
+        finish_on_sync: bool,
+        then: Option<Event>,
+    },
+    Members {
+        index: u32,
+        members: Vec<RequestNo>,
+    },
+    Journal(RequestNo, Outcome),
+    /// At the API: survives the process.
+    Create {
+        org: OrgId,
+        members: Vec<RequestNo>,
+        wedged: bool,
+        hidden: bool,
+    },
+}
+
+pub(super) struct World {
+    pub(super) state: State,
+    pub(super) now: Mono,
+    pub(super) due: BinaryHeap<Reverse<(Mono, u64)>>,
+    pub(super) what: HashMap<u64, Due>,
+    pub(super) seq: u64,
+    pub(super) rng: fastrand::Rng,
+    pub(super) weather: Weather,
+    pub(super) batches: Vec<Theirs>,
+    pub(super) disk: Disk,
+    pub(super) settings: BatchSettings,
+    pub(super) n: u32,
+    /// Answers that were billed, by request.
+    pub(super) paid: HashMap<RequestNo, u32>,
+    /// Sync attempts whose outcome a kill has lost: they may be billed again.
+    pub(super) forgiven: HashMap<RequestNo, u32>,
+    /// Sent on the sync path, not journaled yet.
+    pub(super) on_sync: HashSet<RequestNo>,
+    pub(super) polls: HashMap<String, Vec<Mono>>,
+    pub(super) n_creates: u32,
+    pub(super) n_kills: u32,
+    pub(super) most_open: HashMap<OrgId, u32>,
+    pub(super) rested: Option<u8>,
+    pub(super) notices: Vec<String>,
+    pub(super) invalid: HashSet<RequestNo>,
+    pub(super) pilots: Vec<Shape>,
+    pub(super) unattended: bool,
+}
+
+pub(super) fn org(label: &str) -> OrgSpec {
+    OrgSpec {
+        label: label.to_owned(),
+        key_env: format!("KEY_{label}"),
+        key: Secret::new("a-test-key").unwrap(),
+        base_url: "http://127.0.0.1:1".to_owned(),
+        caps: [10; Family::COUNT],
+    }
+}
+
+pub(super) fn error(kind: &str) -> ApiError {
+    ApiError { kind: kind.to_owned(), ..ApiError::default() }
+}
+
+pub(super) fn reply<T>(result: Result<T, BatchFailure>) -> BatchReply<T> {
+    BatchReply { result, retry_after: RetryAfter::Absent, organization: None }
+}
+
+pub(super) fn with_error(kind: &str, trouble: Trouble) -> BatchFailure {
+    BatchFailure::Trouble(trouble, error(kind))
+}
+
+impl World {
+    pub(super) fn new(n: u32, size: u32, weather: Weather, seed: u64) -> World {
+        let settings = BatchSettings { size, ..BatchSettings::default() };
+        let mut world = World {
+            state: World::state(&Disk::default(), n, true),
+            now: Mono::ZERO,
+            due: BinaryHeap::new(),
+            what: HashMap::new(),
+            seq: 0,
+            rng: fastrand::Rng::with_seed(seed),
+            weather,
+            batches: Vec::new(),
+            disk: Disk::default(),
+            settings,
+            n,
+            paid: HashMap::new(),
+            forgiven: HashMap::new(),
+            on_sync: HashSet::new(),
+            polls: HashMap::new(),
+            n_creates: 0,
+            n_kills: 0,
+            most_open: HashMap::new(),
+            rested: None,
+            notices: Vec::new(),
+            invalid: HashSet::new(),
+            pilots: Vec::new(),
+            unattended: true,
+        };
+        world.boot(false);
+        world
+    }
+
+    pub(super) fn state(disk: &Disk, n: u32, unattended: bool) -> State {
+        let facts = RunFacts {
+            run_id: "r".to_owned(),
+            dir: "d".to_owned(),
+            input: "i".to_owned(),
+            path: Route::Batch,
+            route_reason: "forced".to_owned(),
+            model: "claude-haiku-4-5".to_owned(),
+            unattended,
+            prior_cost: Money::ZERO,
+            prior_possibly_charged: 0,
+            prior_wall: Duration::ZERO,
+            prior_re_driven: Default::default(),
+            prior_attempts: Default::default(),
+            absent_orgs: Vec::new(),
+        };
+        let orgs = [org("a"), org("b"), org("c")];
+        let mut state = State::new(&orgs, DispatchSettings::default(), 7);
+        let place = |no| match disk.journal.get(&RequestNo(no)) {
+            Some(outcome) if outcome.is_terminal() => Place::Done(*outcome),
+            Some(_) => Place::Again,
+            None => Place::Waiting,
+        };
+        let queue = Queue::new((0..n).map(place).collect(), |_| Family::Haiku);
+        let sizes = Requests(vec![(1_000, 100); n as usize]);
+        state.add_run(facts, queue, Arc::new(sizes), Mono::ZERO);
+        state
+    }
+
+    /// As `plan` does it from the files.
+    pub(super) fn boot(&mut self, re_drive: bool) {
+        self.state = World::state(&self.disk, self.n, self.unattended);
+        let mut taken = HashSet::new();
+        let mut kept = Vec::new();
+        for entry in &self.disk.entries {
+            let members = self.disk.members[&entry.index].clone();
+            taken.extend(members.iter().copied());
+            let mut entry = entry.clone();
+            entry.left &= !re_drive;
+            kept.push((entry, members));
+        }
+        let piloted = kept.iter().any(|(entry, _)| entry.batch_id.is_some());
+        let pilots = if piloted { Vec::new() } else { self.pilots.clone() };
+        let out: HashSet<RequestNo> = pilots.iter().map(|shape: &Shape| shape.first[0]).collect();
+        let open = (0..self.n)
+            .map(RequestNo)
+            .filter(|no| !taken.contains(no) && !out.contains(no))
+            .filter(|no| !self.disk.journal.get(no).is_some_and(|outcome| outcome.is_terminal()));
+        let rows = open.map(|no| (no, 1_000));
+        let fresh =
+            crate::engine::batch::split::split(rows, crate::engine::batch::split::Limits::of_size(self.settings.size))
+                .sub_batches;
+        let plan = BatchPlan {
+            settings: self.settings.clone(),
+            nonce: "n".to_owned(),
+            kept,
+            fresh: if self.disk.finish_on_sync { Vec::new() } else { fresh },
+            first_index: self.disk.members.keys().max().map_or(0, |index| index + 1),
+            pilots,
+            unfit: Vec::new(),
+            finish_on_sync: self.disk.finish_on_sync,
+            remarks: Vec::new(),
+        };
+        let mut effects = Vec::new();
+        let now = self.clock();
+        plan::begin(&mut self.state, RUN, plan, now, &mut effects);
+        self.perform(effects);
+    }
+
+    /// Kill -9: what was not on the disk is gone, what was at the API is not.
+    pub(super) fn kill(&mut self) {
+        self.n_kills += 1;
+        self.restart(false);
+    }
+
+    /// Another process goes on with what is on the disk.
+    pub(super) fn restart(&mut self, re_drive: bool) {
+        let mut left = Vec::new();
+        for (seq, what) in self.what.drain() {
+            if matches!(what, Due::Create { .. }) {
+                left.push((seq, what));
+            }
+        }
+        for no in self.on_sync.drain() {
+            *self.forgiven.entry(no).or_default() += 1;
+        }
+        self.what.extend(left);
+        let what = &self.what;
+        self.due.retain(|Reverse((_, seq))| what.contains_key(seq));
+        self.rested = None;
+        self.now = self.now + SECOND;
+        self.boot(re_drive);
+    }
+
+    pub(super) fn clock(&self) -> Now {
+        Now { mono: self.now, wall: self.wall(self.now) }
+    }
+
+    pub(super) fn wall(&self, at: Mono) -> Wall {
+        Wall(EPOCH + (at.0 / 1_000) as i64)
+    }
+
+    pub(super) fn at(&mut self, after: Duration, what: Due) {
+        self.seq += 1;
+        self.due.push(Reverse((self.now + after, self.seq)));
+        self.what.insert(self.seq, what);
+    }
+
+    pub(super) fn happens(&mut self, after: Duration, index: u32, what: Happened) {
+        let event = Event::Batch(Box::new(BatchEvent { run: RUN, index, what }));
+        self.at(after, Due::Event(event));
+    }
+
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
+        self.rng.u32(0..100) < percent
+    }
+
+    /// One step: the next thing that is due, or the reducer's own wish.
+    pub(super) fn step(&mut self) {
+        let next = self.due.peek().map(|Reverse((at, _))| *at);
+        let wake = next_wake(&self.state, self.now);
+        let to = [next, wake].into_iter().flatten().min().unwrap_or(self.now + SECOND);
+        self.now = self.now.max(to);
+        let mut events = Vec::new();
+        while let Some(Reverse((at, seq))) = self.due.peek().copied() {
+            if at > self.now {
+                break;
+            }
+            self.due.pop();
+            match self.what.remove(&seq) {
+                Some(Due::Event(event)) => events.push(event),
+                Some(Due::Keep { entries, finish_on_sync, then }) => {
+                    self.disk.entries = entries;
+                    self.disk.finish_on_sync = finish_on_sync;
+                    events.extend(then);
+                }
+                Some(Due::Members { index, members }) => {
+                    let old = self.disk.members.insert(index, members.clone());
+                    assert!(old.is_none_or(|old| old == members), "members are written once");
+                }
+                Some(Due::Journal(no, outcome)) => {
+                    self.disk.journal.insert(no, outcome);
+                    self.on_sync.remove(&no);
+                    events.push(Event::Synced { run: RUN, done: vec![(no, outcome)] });
+                }
+                Some(Due::Create { org, members, wedged, hidden }) => self.create(org, members, wedged, hidden),
+                None => {}
+            }
+        }
+        let now = self.clock();
+        let mut effects = Vec::new();
+        reduce(&mut self.state, events, now, &mut effects);
+        self.perform(effects);
+        self.look_at_the_api();
+    }
+
+    pub(super) fn look_at_the_api(&mut self) {
+        for org in (0..3).map(OrgId) {
+            let open = self.batches.iter().filter(|batch| batch.org == org && !self.has_ended(batch)).count() as u32;
+            let most = self.most_open.entry(org).or_default();
+            *most = (*most).max(open);
+            assert!(*most <= self.settings.max_open, "{open} open at once");
+        }
+    }
+
+    pub(super) fn has_ended(&self, batch: &Theirs) -> bool {
+        batch.ends.is_some_and(|ends| ends <= self.now)
+    }
+
+    pub(super) fn create(&mut self, org: OrgId, members: Vec<RequestNo>, wedged: bool, hidden: bool) {
+        self.n_creates += 1;
+        let id = format!("msgbatch_{}", self.n_creates);
+        let takes = Duration::from_secs(self.rng.u64(60..3_600));
+        let visible = if hidden { self.now + Duration::from_secs(20) } else { self.now };
+        self.batches.push(Theirs {
+            id,
+            org,
+            members,
+            created: self.now,
+            visible,
+            // One that wedges ends by expiring.
+            ends: Some(self.now + if wedged { 24 * HOUR } else { takes }),
+            canceled: None,
+            canceled_by_us: false,
+            answered: None,
+        });
+    }
+
+    pub(super) fn object(&self, batch: &Theirs) -> MessageBatch {
+        let status = if self.has_ended(batch) {
+            ProcessingStatus::Ended
+        } else if batch.canceled.is_some() {
+            ProcessingStatus::Canceling
+        } else {
+            ProcessingStatus::InProgress
+        };
+        MessageBatch {
+            id: batch.id.clone(),
+            processing_status: status,
+            request_counts: BatchCounts { processing: batch.members.len() as u64, ..BatchCounts::default() },
+            created_at: Some(self.wall(batch.created)),
+            expires_at: Some(self.wall(batch.created + 24 * HOUR)),
+            ended_at: batch.ends.filter(|ends| *ends <= self.now).map(|ends| self.wall(ends)),
+            archived_at: None,
+            cancel_initiated_at: batch.canceled.map(|at| self.wall(at)),
+        }
+    }
+
+    /// Which of its rows were answered: decided, and billed, once.
+    pub(super) fn settle(&mut self, at: usize) -> HashSet<RequestNo> {
+        if let Some(answered) = &self.batches[at].answered {
+            return answered.clone();
+        }
+        let (expired, canceled) = (self.weather.expired, self.batches[at].canceled.is_some());
+        let members = self.batches[at].members.clone();
+        let percent = if canceled { 50 } else { expired };
+        let answered: HashSet<RequestNo> = members.into_iter().filter(|_| !self.chance(percent)).collect();
+        for no in &answered {
+            *self.paid.entry(*no).or_default() += 1;
+        }
+        self.batches[at].answered = Some(answered.clone());
+        answered
+    }
+
+    pub(super) fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send { no, org, .. } => self.send(no, org),
+                Effect::Record(record) => {
+                    self.at(Duration::from_millis(50), Due::Journal(record.no, record.outcome));
+                }
+                Effect::Batch(effect) => self.batch(effect.index, effect.what),
+                Effect::Rest { exit_code, .. } => {
+                    self.rested = Some(exit_code);
+                    let part = self.state.batches[0].as_ref().unwrap();
+                    self.disk.entries = part.entries();
+                    self.disk.finish_on_sync = part.finish_on_sync;
+                }
+                Effect::Audit { text, .. } => self.notices.push(text),
+                Effect::RecordReDrivable { .. } | Effect::Abandon { .. } | Effect::Look { .. } => {}
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, no: RequestNo, org: OrgId) {
+        let invalid = self.invalid.contains(&no);
+        if !invalid {
+            *self.paid.entry(no).or_default() += 1;
+        }
+        self.on_sync.insert(no);
+        let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+        let verdict = match invalid {
+            true => Verdict::Invalid(error("invalid_request_error")),
+            false => Verdict::Answered { refused: false, usage },
+        };
+        let record = Record { run: RUN, no, outcome: verdict.outcome(), line: Vec::new(), cache: None };
+        let attempt = Attempt {
+            run: RUN,
+            no,
+            org,
+            started: self.now,
+            latency: SECOND,
+            verdict,
+            limits: RateLimits::default(),
+            retry_after: RetryAfter::Absent,
+            organization: None,
+            cost: Money(2),
+            record: Some(record),
+        };
+        self.at(SECOND, Due::Event(Event::Attempted(Box::new(attempt))));
+    }
+
+    pub(super) fn batch(&mut self, index: u32, what: ToDo) {
+        let ms = Duration::from_millis;
+        match what {
+            ToDo::KeepMembers { members } => {
+                self.at(ms(20), Due::Members { index, members: members.to_vec() });
+                self.happens(ms(21), index, Happened::MembersKept(Ok(())));
+            }
+            ToDo::KeepState(step) => {
+                let part = self.state.batches[0].as_ref().unwrap();
+                let (entries, finish_on_sync) = (part.entries(), part.finish_on_sync);
+                let kept = BatchEvent { run: RUN, index, what: Happened::StateKept(step) };
+                let then = (step != Step::Other).then(|| Event::Batch(Box::new(kept)));
+                self.at(ms(50), Due::Keep { entries, finish_on_sync, then });
+            }
+            ToDo::Create { org, members } => self.answer_create(index, org, &members),
+            ToDo::Poll { org, id } => {
+                self.polls.entry(id.clone()).or_default().push(self.now);
+                let answer = self.look(org, &id);
+                self.happens(ms(300), index, Happened::Polled(Box::new(reply(answer))));
+            }
+            ToDo::Cancel { org, id } => {
+                let answer = self.look(org, &id).map(|_| ());
+                let at = self.batches.iter().position(|batch| batch.id == id);
+                let answer = match (answer, at) {
+                    (Ok(()), Some(at)) if self.has_ended(&self.batches[at]) => {
+                        Err(BatchFailure::Invalid(error("invalid_request_error")))
+                    }
+                    (Ok(()), Some(at)) => {
+                        let now = self.now;
+                        let batch = &mut self.batches[at];
+                        batch.canceled_by_us = true;
+                        if batch.canceled.is_none() {
+                            batch.canceled = Some(now);
+                            batch.ends = Some(batch.ends.map_or(now + 25 * SECOND, |ends| ends.min(now + 25 * SECOND)));
+                        }
+                        Ok(self.object(&self.batches[at].clone()))
+                    }
+                    (Err(failure), _) => Err(failure),
+                    (Ok(()), None) => Err(BatchFailure::NotFound(error("not_found_error"))),
+                };
+                self.happens(ms(300), index, Happened::CancelAnswered(Box::new(reply(answer))));
+            }
+            ToDo::List { org, .. } => {
+                let failing = self.weather.failing;
+                let answer = if self.chance(failing) {
+                    Err(with_error("api_error", Trouble::Server))
+                } else {
+                    Ok(self.batches.iter().filter(|batch| batch.org == org).map(|batch| self.object(batch)).collect())
+                };
+                self.happens(ms(300), index, Happened::Listed(Box::new(reply(answer))));
+            }
+            ToDo::Peek { id, .. } => {
+                let ours = Some(!id.starts_with("foreign"));
+                self.happens(ms(300), index, Happened::Peeked { id, ours });
+            }
+            ToDo::Harvest { org, id, members, .. } => self.harvest(index, org, &id, &members),
+            ToDo::Permit(token) => token.give_back(),
+        }
+    }
+
+    pub(super) fn answer_create(&mut self, index: u32, org: OrgId, members: &[RequestNo]) {
+        let Weather { lost, gone, full, wedged, hidden, .. } = self.weather;
+        let done = |outcome, retry_after| {
+            Happened::Created(Box::new(CreateReply { outcome, retry_after, organization: None }))
+        };
+        if self.chance(full) {
+            let failure = with_error("rate_limit_error", Trouble::RateLimited(LimitKind::Steady));
+            let wait = RetryAfter::After(Duration::from_secs(30));
+            return self.happens(SECOND, index, done(CreateOutcome::Refused(failure), wait));
+        }
+        let unknown = done(CreateOutcome::Unknown(error("timeout")), RetryAfter::Absent);
+        if self.chance(gone) {
+            return self.happens(5 * SECOND, index, unknown);
+        }
+        let (is_wedged, is_hidden) = (self.chance(wedged), self.chance(hidden));
+        let n_next = self.n_creates + self.what.values().filter(|due| matches!(due, Due::Create { .. })).count() as u32;
+        self.at(SECOND, Due::Create { org, members: members.to_vec(), wedged: is_wedged, hidden: is_hidden });
+        if self.chance(lost) {
+            return self.happens(5 * SECOND, index, unknown);
+        }
+        let created = self.now + SECOND;
+        let batch = MessageBatch {
+            id: format!("msgbatch_{}", n_next + 1),
+            processing_status: ProcessingStatus::InProgress,
+            request_counts: BatchCounts { processing: members.len() as u64, ..BatchCounts::default() },
+            created_at: Some(self.wall(created)),
+            expires_at: Some(self.wall(created + 24 * HOUR)),
+            ended_at: None,
+            archived_at: None,
+            cancel_initiated_at: None,
+        };
+        self.happens(SECOND * 2, index, done(CreateOutcome::Created(Box::new(batch)), RetryAfter::Absent));
+    }
+
+    pub(super) fn look(&mut self, org: OrgId, id: &str) -> Result<MessageBatch, BatchFailure> {
+        let failing = self.weather.failing;
+        if self.chance(failing) {
+            return Err(with_error("api_error", Trouble::Server));
+        }
+        let batch = self.batches.iter().find(|batch| batch.id == id);
+        let batch = batch.ok_or_else(|| BatchFailure::NotFound(error("not_found_error")))?;
+        assert_eq!(batch.org, org, "b18: each batch is asked for with its own org's key only");
+        if batch.visible > self.now {
+            return Err(BatchFailure::NotFound(error("not_found_error")));
+        }
+        Ok(self.object(batch))
+    }
+
+    pub(super) fn harvest(&mut self, index: u32, org: OrgId, id: &str, members: &[RequestNo]) {
+        let ended = |result| Happened::HarvestEnded(Box::new(result));
+        if let Err(failure) = self.look(org, id) {
+            return self.happens(SECOND, index, ended(Err(failure)));
+        }
+        let at = self.batches.iter().position(|batch| batch.id == id).unwrap();
+        assert!(self.has_ended(&self.batches[at]), "harvested before its end");
+        let answered = self.settle(at);
+        let theirs: HashSet<RequestNo> = self.batches[at].members.iter().copied().collect();
+        let mut harvest = Harvest::default();
+        let mut rows = Vec::new();
+        let trouble = if self.batches[at].canceled.is_some() { Trouble::Canceled } else { Trouble::Expired };
+        for no in members {
+            if !theirs.contains(no) {
+                harvest.missing.push(*no);
+            } else if answered.contains(no) {
+                harvest.tally.n_succeeded += 1;
+                let record = Record { run: RUN, no: *no, outcome: Outcome::Succeeded, line: Vec::new(), cache: None };
+                let (usage, cost) = (Usage::default(), Money(1));
+                rows.push(HarvestedRow { no: *no, outcome: Outcome::Succeeded, usage, cost, record });
+            } else {
+                harvest.tally.n_canceled += 1;
+                harvest.again.push((*no, trouble));
+            }
+        }
+        harvest.n_alien = theirs.iter().filter(|no| !members.contains(no)).count() as u32;
+        let (permits, _permitted) = std::sync::mpsc::sync_channel(2);
+        let token = crate::engine::batch::act::Token(permits);
+        let failing = self.weather.failing;
+        if self.chance(failing) {
+            // Breaks off after some of the rows went to the disk.
+            rows.truncate(members.len() / 2);
+            self.happens(SECOND, index, Happened::Rows { rows, token });
+            return self.happens(SECOND * 2, index, ended(Err(with_error("connection", Trouble::Broken))));
+        }
+        self.happens(SECOND, index, Happened::Rows { rows, token });
+        self.happens(SECOND * 2, index, ended(Ok(harvest)));
+    }
+
+    pub(super) fn run_until(&mut self, done: impl Fn(&World) -> bool) {
+        for _ in 0..100_000 {
+            if done(self) {
+                return;
+            }
+            self.step();
+        }
+        let run = &self.state.runs[0];
+        panic!("no end after {} s: {} {:?} {:?}", self.now.secs_f64(), run.status, run.queue.counts(), self.statuses());
+    }
+
+    pub(super) fn run(&mut self) -> u8 {
+        self.run_until(|world| world.rested.is_some());
+        self.rested.unwrap()
+    }
+
+    pub(super) fn statuses(&self) -> Vec<SubBatchStatus> {
+        self.state.batches[0].as_ref().unwrap().subs.iter().map(crate::engine::batch::sub::Sub::status).collect()
+    }
+
+    pub(super) fn command(&mut self, order: Command) -> CommandOutcome {
+        let now = self.clock();
+        let mut effects = Vec::new();
+        let outcome = command(&mut self.state, order, now, &mut effects);
+        self.perform(effects);
+        outcome
+    }
+
+    pub(super) fn part(&mut self) -> &mut crate::engine::batch::part::BatchRun {
+        self.state.batches[0].as_mut().unwrap()
+    }
+
+    /// Nothing lost, nothing paid twice, no request in two batches.
+    pub(super) fn check_books(&self) {
+        let mut homes: HashMap<RequestNo, u32> = HashMap::new();
+        for no in self.batches.iter().flat_map(|batch| &batch.members) {
+            *homes.entry(*no).or_default() += 1;
+        }
+        assert!(homes.values().all(|n| *n == 1), "a request is in two batches");
+        for no in (0..self.n).map(RequestNo) {
+            let paid = self.paid.get(&no).copied().unwrap_or(0);
+            let forgiven = self.forgiven.get(&no).copied().unwrap_or(0);
+            assert!(paid <= 1 + forgiven, "request {} was paid {paid} times", no.0);
+        }
+    }
+
+    pub(super) fn all_done(&self) -> bool {
+        (0..self.n).all(|no| self.disk.journal.get(&RequestNo(no)).is_some_and(|outcome| outcome.is_terminal()))
+    }
+}

@@ -1,0 +1,287 @@
+//! A sub-batch at the API: polls, the verdict that it is stuck, the escape, and cancels of somebody else.
+
+use std::time::Duration;
+
+use crate::api::batches::{BatchFailure, BatchReply, MessageBatch, ProcessingStatus};
+use crate::model::{Level, SubBatchStatus, Trouble};
+
+use super::act::{Out, Step, ToDo};
+use super::part::{BatchRun, Ctx};
+use super::poll::{Pace, grace};
+use super::stuck;
+
+/// Asks how a sub-batch is.
+pub(super) fn poll(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let (Some(org), Some(id)) = (sub.org, sub.entry.batch_id.clone()) else { return };
+    sub.busy = true;
+    let index = sub.entry.index;
+    ctx.todo(index, ToDo::Poll { org, id });
+}
+
+/// When it is asked for next.
+pub(super) fn schedule(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let org = part.subs[at].org;
+    let n_polled = part.subs.iter().filter(|sub| sub.org == org && sub.status().is_polled()).count() as u32;
+    let every = part.settings.poll_every;
+    let sub = &mut part.subs[at];
+    let pace = Pace { every, age: sub.age(ctx.now.mono), n_polled, wish: sub.wish, n_failed: sub.n_failed };
+    sub.next = ctx.now.mono + pace.wait(ctx.rng);
+}
+
+/// A poll has ended.
+pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBatch>, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.busy = false;
+    sub.look_first = false;
+    sub.wish = reply.retry_after;
+    if !sub.status().is_polled() {
+        return;
+    }
+    if let (Some(org), Some(organisation)) = (sub.org, reply.organization) {
+        ctx.out.push(Out::Organisation(org, organisation));
+    }
+    match reply.result {
+        Ok(batch) => seen(part, at, &batch, ctx),
+        Err(failure) => unseen(part, at, failure, ctx),
+    }
+}
+
+/// The API showed it.
+fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
+    ctx.out.push(Out::Heard);
+    let was = part.subs[at].status();
+    let known = part.subs[at].api_status.clone();
+    if part.subs[at].canceled_elsewhere(batch) {
+        say_canceled_elsewhere(part, at, ctx);
+    }
+    let sub = &mut part.subs[at];
+    sub.learn(batch);
+    if batch.archived_at.is_some() {
+        return unavailable(part, at, "its results are archived: they are kept for 29 days", ctx);
+    }
+    match &batch.processing_status {
+        ProcessingStatus::Ended => return ended(part, at, batch, ctx),
+        ProcessingStatus::Canceling => {
+            if was == SubBatchStatus::CancelRequested {
+                sub.entry.stuck_canceled_at = Some(ctx.now.wall);
+            }
+            sub.step(SubBatchStatus::Canceling);
+        }
+        ProcessingStatus::InProgress => {}
+        ProcessingStatus::Other(word) => {
+            if known.as_deref() != Some(word) {
+                let org = sub.org;
+                let text =
+                    format!("{}: the API calls its status {word:?}, which is not known: it is polled on", sub.name());
+                ctx.say(Level::Warn, "unknown-status", org, text);
+            }
+        }
+    }
+    if part.subs[at].status() != was {
+        part.keep(at, Step::Other, ctx);
+    }
+    if part.subs[at].is_overdue(ctx.now.mono) {
+        return overdue(part, at, ctx);
+    }
+    schedule(part, at, ctx);
+}
+
+/// It has ended: its results can be had.
+fn ended(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
+    let now = ctx.now;
+    let sub = &mut part.subs[at];
+    if !sub.step(SubBatchStatus::Ended) {
+        return;
+    }
+    sub.took = Some(sub.age(now.mono));
+    sub.entry.ended_at = batch.ended_at.or(Some(now.wall));
+    sub.next = now.mono;
+    sub.note(now.wall, "ended");
+    let text = format!("{} ended after {}", sub.name(), stuck::in_words(sub.age(now.mono)));
+    let org = sub.org;
+    part.keep(at, Step::Other, ctx);
+    ctx.say(Level::Info, "sub-batch-ended", org, text);
+}
+
+/// The poll brought nothing.
+fn unseen(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    match failure {
+        BatchFailure::NotFound(error) => {
+            sub.n_404 += 1;
+            match grace(sub.n_404, sub.seen || sub.resumed) {
+                Some(wait) => sub.next = ctx.now.mono + wait,
+                None => unavailable(part, at, &format!("the API does not know it any more ({error})"), ctx),
+            }
+        }
+        BatchFailure::Trouble(Trouble::Account(account), error) => part.park(at, account, error, ctx),
+        BatchFailure::Trouble(_, error) | BatchFailure::Invalid(error) => {
+            sub.n_failed += 1;
+            let (org, n) = (sub.org, sub.n_failed);
+            // One failure is weather.
+            if n == 3 {
+                let text = format!("{}: {n} polls failed, the last: {error}; polled on", sub.name());
+                ctx.say(Level::Warn, "polls-fail", org, text);
+            }
+            schedule(part, at, ctx);
+        }
+    }
+}
+
+/// Its results cannot be had. Its requests may have been paid: the operator decides.
+pub(super) fn unavailable(part: &mut BatchRun, at: usize, why: &str, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    if !sub.step(SubBatchStatus::Unavailable) {
+        return;
+    }
+    let org = sub.org;
+    sub.entry.left = true;
+    sub.note(ctx.now.wall, format!("unavailable: {why}"));
+    let question = format!(
+        "{}: {why}. Its {} requests may have been paid, and have no outcome: re-drive them on sync, or leave them",
+        sub.name(),
+        sub.entry.n_requests
+    );
+    sub.question = (!ctx.unattended).then(|| question.clone());
+    part.keep(at, Step::Other, ctx);
+    ctx.say(Level::Error, "sub-batch-unavailable", org, question);
+}
+
+/// It should have ended half an hour after its expiry. A cancel may shake it loose; after that it is given up.
+fn overdue(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &part.subs[at];
+    match sub.status() {
+        SubBatchStatus::InProgress if !sub.entry.adopted => {
+            escape(part, at, "it has not ended half an hour after its expiry", ctx);
+        }
+        SubBatchStatus::Canceling | SubBatchStatus::CancelRequested if sub.age(ctx.now.mono) > twice_overdue() => {
+            unavailable(part, at, "it has not ended long after its expiry, although it was canceled", ctx);
+        }
+        _ => schedule(part, at, ctx),
+    }
+}
+
+/// A day's life, and two hours for a cancel that came late.
+fn twice_overdue() -> Duration {
+    Duration::from_secs(26 * 3_600)
+}
+
+/// Whether it has become stuck.
+pub(super) fn look_for_stuck(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let threshold = part.settings.stuck_after;
+    let sub = &mut part.subs[at];
+    let may_cancel = sub.status() == SubBatchStatus::InProgress && !sub.busy;
+    if let Some(why) = sub.cancel_wanted.take_if(|_| may_cancel) {
+        return escape(part, at, &why, ctx);
+    }
+    let sub = &part.subs[at];
+    let is_stuck = sub.status() == SubBatchStatus::InProgress
+        && !sub.busy
+        && !sub.stuck
+        && stuck::is_stuck(sub.age(ctx.now.mono), threshold);
+    if !is_stuck {
+        return;
+    }
+    let why = stuck::explain(sub.age(ctx.now.mono), threshold, &part.peers());
+    if part.settings.escape && !part.subs[at].entry.adopted {
+        return escape(part, at, &why, ctx);
+    }
+    let sub = &mut part.subs[at];
+    sub.stuck = true;
+    let guess = if sub.entry.adopted { "; it was adopted by a guess, and is never canceled without you" } else { "" };
+    let question = format!("STUCK BATCH: {}: {why}{guess}. Cancel it, or wait on", sub.name());
+    sub.question = Some(question.clone());
+    sub.note(ctx.now.wall, "stuck: the operator is asked");
+    let org = sub.org;
+    part.version += 1;
+    ctx.say(Level::Warn, "stuck-batch", org, question);
+}
+
+/// The escape: the intent first.
+pub(super) fn escape(part: &mut BatchRun, at: usize, why: &str, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    if !sub.step(SubBatchStatus::CancelRequested) {
+        return;
+    }
+    sub.stuck = true;
+    sub.question = None;
+    sub.entry.stuck_cancel_intent_at = Some(ctx.now.wall);
+    sub.note(ctx.now.wall, "intent to cancel");
+    let org = sub.org;
+    let text = format!(
+        "STUCK BATCH: {}: {why}. It is canceled; when it has ended its results are harvested, and only what was not processed goes to the sync path",
+        sub.name()
+    );
+    part.keep(at, Step::CancelIntent, ctx);
+    ctx.say(Level::Warn, "stuck-batch", org, text);
+}
+
+/// Sends the cancel, whose intent is durable. After one that failed it looks first: it may have ended.
+pub(super) fn cancel(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    if part.subs[at].look_first {
+        return poll(part, at, ctx);
+    }
+    let sub = &mut part.subs[at];
+    let (Some(org), Some(id)) = (sub.org, sub.entry.batch_id.clone()) else { return };
+    sub.busy = true;
+    let index = sub.entry.index;
+    ctx.todo(index, ToDo::Cancel { org, id });
+}
+
+/// The cancel has ended.
+pub(super) fn cancel_answered(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBatch>, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.busy = false;
+    if sub.status() != SubBatchStatus::CancelRequested {
+        return;
+    }
+    match reply.result {
+        Ok(batch) => {
+            sub.learn(&batch);
+            sub.entry.stuck_canceled_at = Some(ctx.now.wall);
+            sub.note(ctx.now.wall, "cancel taken");
+            if batch.processing_status == ProcessingStatus::Ended {
+                return ended(part, at, &batch, ctx);
+            }
+            sub.step(SubBatchStatus::Canceling);
+            let (org, text) = (sub.org, format!("{}: the cancel was taken; waiting for its end", sub.name()));
+            part.keep(at, Step::Other, ctx);
+            schedule(part, at, ctx);
+            ctx.say(Level::Info, "sub-batch-canceling", org, text);
+        }
+        Err(BatchFailure::NotFound(error)) => unseen(part, at, BatchFailure::NotFound(error), ctx),
+        Err(BatchFailure::Trouble(Trouble::Account(account), error)) => part.park(at, account, error, ctx),
+        // What it means to cancel a batch that has ended is not documented: look.
+        Err(BatchFailure::Invalid(_)) => {
+            sub.look_first = true;
+            sub.next = ctx.now.mono;
+        }
+        Err(BatchFailure::Trouble(..)) => {
+            sub.look_first = true;
+            sub.n_failed += 1;
+            sub.next = ctx.now.mono + Duration::from_secs(2 * u64::from(sub.n_failed.min(15)));
+        }
+    }
+}
+
+/// Somebody else canceled it. Its requests are not sent again on the quiet.
+fn say_canceled_elsewhere(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let again = part.settings.re_drive_elsewhere;
+    let sub = &mut part.subs[at];
+    sub.entry.canceled_elsewhere_at = Some(ctx.now.wall);
+    sub.entry.left = !again;
+    sub.note(ctx.now.wall, "seen canceled elsewhere");
+    let then = if again {
+        "what was not processed goes to the sync path, as the settings say"
+    } else if ctx.unattended {
+        "what was not processed is left re-drivable: `fandeck resume --re-drive` sends it again"
+    } else {
+        "what was not processed waits for you: re-drive it on sync, or leave it"
+    };
+    let text = format!("{} was canceled by somebody else, not by this run; {then}", sub.name());
+    sub.question = (!again && !ctx.unattended).then(|| text.clone());
+    let org = sub.org;
+    part.keep(at, Step::Other, ctx);
+    ctx.say(Level::Warn, "canceled-elsewhere", org, text);
+}

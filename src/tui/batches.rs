@@ -1,0 +1,267 @@
+//! The screen of the sub-batches: what it remembers, what its keys do, and when they make sense.
+
+use super::action::Action;
+use super::commands::{say, send};
+use super::state::{BatchAsk, Overlay, Tone, UiState, shown_run};
+use super::update::Reaction;
+use crate::model::snapshot::{BatchesView, RunView, SubBatchView};
+use crate::model::{Command, Money, Mono, Snapshot, SubBatchStatus};
+use crate::report::format;
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// By index.
+    #[default]
+    Index,
+    /// The oldest first.
+    Age,
+    /// By state, in the order of a life.
+    State,
+}
+
+impl Sort {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Sort::Index => "index",
+            Sort::Age => "age",
+            Sort::State => "state",
+        }
+    }
+}
+
+/// Which are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Filter {
+    /// All.
+    #[default]
+    All,
+    /// Those at the API, or on their way.
+    Open,
+    /// Those about which the operator is asked something.
+    Asks,
+}
+
+impl Filter {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Filter::All => "all",
+            Filter::Open => "open",
+            Filter::Asks => "asking",
+        }
+    }
+}
+
+/// What the screen remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BatchesUi {
+    /// The selected sub-batch, by its index; the first one without.
+    pub selected: Option<u32>,
+    /// What comes first.
+    pub sort: Sort,
+    /// Which are shown.
+    pub filter: Filter,
+    /// The selection follows the oldest open one.
+    pub follow: bool,
+}
+
+/// The sub-batches of the run that is shown.
+pub fn batches_of(snapshot: &Snapshot) -> Option<(&RunView, &BatchesView)> {
+    let run = shown_run(snapshot)?;
+    Some((run, run.batches.as_deref()?))
+}
+
+impl BatchesUi {
+    /// The sub-batches that are shown, in order.
+    pub fn rows<'v>(&self, view: &'v BatchesView) -> Vec<&'v SubBatchView> {
+        let shown = |sub: &&SubBatchView| match self.filter {
+            Filter::All => true,
+            Filter::Open => sub.status != SubBatchStatus::Planned && !sub.status.is_over(),
+            Filter::Asks => sub.question.is_some(),
+        };
+        let mut rows: Vec<&SubBatchView> = view.sub_batches.iter().filter(shown).collect();
+        match self.sort {
+            Sort::Index => {}
+            Sort::Age => rows.sort_by_key(|sub| std::cmp::Reverse(sub.age_ms)),
+            Sort::State => {
+                rows.sort_by_key(|sub| SubBatchStatus::ALL.iter().position(|status| *status == sub.status));
+            }
+        }
+        rows
+    }
+
+    /// Position of the selected one among the rows.
+    pub fn selected_ix(&self, rows: &[&SubBatchView]) -> usize {
+        if self.follow {
+            let open = rows.iter().enumerate().filter(|(_, sub)| sub.status.is_open());
+            return open.max_by_key(|(_, sub)| sub.age_ms).map_or(0, |(at, _)| at);
+        }
+        self.selected.and_then(|index| rows.iter().position(|sub| sub.index == index)).unwrap_or(0)
+    }
+}
+
+/// The selected sub-batch, and its run.
+pub fn selected<'s>(ui: &UiState, snapshot: &'s Snapshot) -> Option<(&'s RunView, &'s SubBatchView)> {
+    let (run, view) = batches_of(snapshot)?;
+    let screen = ui.batches?;
+    let rows = screen.rows(view);
+    Some((run, rows.get(screen.selected_ix(&rows)).copied()?))
+}
+
+/// Why an action is of no use now.
+///
+/// # Errors
+/// The reason.
+pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
+    let Some((run, view)) = batches_of(snapshot) else { return Err("the run has no sub-batches".to_owned()) };
+    if run.status.is_over() {
+        return Err("the run is over".to_owned());
+    }
+    if action == Action::FinishOnSync {
+        let nothing =
+            view.finish_on_sync && !view.sub_batches.iter().any(|sub| sub.status == SubBatchStatus::InProgress);
+        return if nothing { Err("what is left finishes on the sync path already".to_owned()) } else { Ok(()) };
+    }
+    let Some((_, sub)) = selected(ui, snapshot) else { return Err("no sub-batch is selected".to_owned()) };
+    match action {
+        Action::CancelSubBatch if sub.status != SubBatchStatus::InProgress => {
+            Err(format!("sub-batch {} is {}: there is nothing to cancel", sub.index, sub.status))
+        }
+        Action::ReDriveSubBatch | Action::LeaveSubBatch if sub.question.is_none() => {
+            Err(format!("nothing is asked about sub-batch {}", sub.index))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a key does.
+pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if action == Action::Batches {
+        ui.batches = Some(BatchesUi::default());
+        return Vec::new();
+    }
+    let Some((run, view)) = batches_of(snapshot) else {
+        ui.batches = None;
+        return Vec::new();
+    };
+    let slot = run.slot;
+    let index = selected(ui, snapshot).map(|(_, sub)| sub.index);
+    let Some(screen) = &mut ui.batches else { return Vec::new() };
+    match action {
+        Action::NextSubBatch | Action::PreviousSubBatch => {
+            let rows = screen.rows(view);
+            let at = screen.selected_ix(&rows);
+            let next = if action == Action::NextSubBatch { at + 1 } else { at.saturating_sub(1) };
+            if let Some(sub) = rows.get(next.min(rows.len().saturating_sub(1))) {
+                screen.selected = Some(sub.index);
+            }
+            screen.follow = false;
+        }
+        Action::SortSubBatches => {
+            screen.selected = index;
+            screen.sort = match screen.sort {
+                Sort::Index => Sort::Age,
+                Sort::Age => Sort::State,
+                Sort::State => Sort::Index,
+            };
+        }
+        Action::FilterSubBatches => {
+            screen.selected = index;
+            screen.filter = match screen.filter {
+                Filter::All => Filter::Open,
+                Filter::Open => Filter::Asks,
+                Filter::Asks => Filter::All,
+            };
+        }
+        Action::FollowSubBatches => screen.follow = !screen.follow,
+        Action::CancelSubBatch => ask_cancel(ui, snapshot, now),
+        Action::FinishOnSync => ask_finish(ui, run, view),
+        Action::ReDriveSubBatch => {
+            let Some(sub_batch) = index else { return Vec::new() };
+            let what = format!("re-drive what is left of sub-batch {sub_batch}");
+            return send(ui, Command::ReDriveSubBatch { run: slot, sub_batch }, what, None, now);
+        }
+        Action::LeaveSubBatch => {
+            let Some(sub_batch) = index else { return Vec::new() };
+            let what = format!("leave sub-batch {sub_batch}");
+            return send(ui, Command::LeaveSubBatch { run: slot, sub_batch }, what, None, now);
+        }
+        _ => ui.batches = None,
+    }
+    Vec::new()
+}
+
+/// A click: selects, and on the button asks.
+pub(super) fn click(ui: &mut UiState, index: u32, cancel: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if let Some(screen) = &mut ui.batches {
+        screen.selected = Some(index);
+        screen.follow = false;
+    }
+    if cancel {
+        if let Err(reason) = super::valid::valid(Action::CancelSubBatch, ui, snapshot) {
+            say(ui, reason, Tone::Bad, now);
+        } else {
+            ask_cancel(ui, snapshot, now);
+        }
+    }
+    Vec::new()
+}
+
+/// What a request has cost on average in the batches of a run, at the price of the sync path; `None` before the first harvest.
+fn sync_price(view: &BatchesView) -> Option<Money> {
+    let answered: u64 = view.sub_batches.iter().map(|sub| u64::from(sub.n_succeeded)).sum();
+    (answered > 0).then(|| Money(view.cost.0.saturating_mul(2) / answered))
+}
+
+fn costs_at_most(n: u64, view: &BatchesView) -> String {
+    match sync_price(view) {
+        Some(price) => format!("at most {} on the sync path", format::money(Money(price.0.saturating_mul(n)))),
+        None => "twice the price of the batch, for what was not processed".to_owned(),
+    }
+}
+
+fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
+    let Some((run, sub)) = selected(ui, snapshot) else { return };
+    let Some((_, view)) = batches_of(snapshot) else { return };
+    let mut lines = vec![
+        format!(
+            "Sub-batch {} ({}) at {}: {} requests, {} old.",
+            sub.index,
+            sub.batch_id.as_deref().unwrap_or("no id"),
+            sub.org,
+            format::count(u64::from(sub.n_requests)),
+            format::span(sub.age_ms.unwrap_or(0))
+        ),
+        String::new(),
+        "What it has processed is paid at half the price, harvested and kept.".to_owned(),
+        format!("What it has not goes to the sync path: {}.", costs_at_most(u64::from(sub.n_requests), view)),
+    ];
+    if sub.adopted {
+        lines.push("It was adopted by a guess: it may be a colleague's.".to_owned());
+    }
+    lines.extend([String::new(), "y  cancel it    Esc  wait on".to_owned()]);
+    let command = Command::CancelSubBatch { run: run.slot, sub_batch: sub.index, seen: sub.status };
+    let ask = BatchAsk { command, what: format!("cancel sub-batch {}", sub.index), lines };
+    ui.overlay = Some(Overlay::Batch { focus: 0, ask });
+}
+
+fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
+    let open = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::InProgress).count();
+    let lines = vec![
+        format!(
+            "{} requests are planned for sub-batches: they go to the sync path now.",
+            format::count(view.n_planned)
+        ),
+        format!(
+            "{open} sub-batches are open, with {} requests: they are canceled, harvested, and what they did not process follows.",
+            format::count(view.n_open)
+        ),
+        format!("All of it is {}.", costs_at_most(view.n_planned + view.n_open, view)),
+        String::new(),
+        "y  finish on sync    Esc  wait on".to_owned(),
+    ];
+    let command = Command::FinishOnSync { run: run.slot, cancel_open: true };
+    ui.overlay = Some(Overlay::Batch { focus: 0, ask: BatchAsk { command, what: "finish on sync".to_owned(), lines } });
+}

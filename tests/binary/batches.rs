@@ -1,0 +1,219 @@
+//! Runs on the batch path: killed at every edge, wedged, canceled from outside, with answers that get lost.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Ended, Place, Running, Server, finished, ids, wait_for};
+
+/// Seven sub-batches of 25 over three orgs, and the pilot.
+const REQUESTS: usize = 176;
+const SUB_BATCHES: u64 = 7;
+
+/// Batches end after some two to four simulated minutes, which are two to four seconds here.
+const QUICK: &str =
+    "latency = { p50-ms = 900, p95-ms = 1800 }\nbatches = { p50-s = 120, p95-s = 240, cancel-s = 60 }\n";
+const SCALE: f64 = 60.0;
+
+/// Those of one org never end.
+const WEDGED: &str = "[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\n";
+
+const OPTIONS: [&str; 8] =
+    ["--sub-batch-size", "25", "--poll-every", "1s", "--max-open-sub-batches", "1", "--json", "--no-cache"];
+
+fn server(orgs: [&str; 3]) -> Server {
+    Server::faster(QUICK, orgs, SCALE)
+}
+
+fn place(server: &Server, stuck_s: f64) -> Place {
+    let mut place = Place::at(server);
+    place.more_config("[store]\ngroup-commit = \"5ms\"\n");
+    place.set("EPS_BATCH_STUCK_HOURS", &(stuck_s / 3_600.0).to_string());
+    place
+}
+
+fn start(place: &Place) -> Running {
+    let (input, dir) = (place.requests(REQUESTS), place.text("run"));
+    place.start(&[&["run", &input, "--path", "batch", "--yes", "--run-dir", &dir][..], &OPTIONS].concat())
+}
+
+fn resume(place: &Place) -> Ended {
+    place.run(&[&["resume", &place.text("run"), "--yes"][..], &OPTIONS].concat())
+}
+
+fn state(place: &Place) -> Option<Value> {
+    serde_json::from_slice(&fs::read(place.path("run/state.json")).ok()?).ok()
+}
+
+fn sub_batches(place: &Place) -> Vec<Value> {
+    state(place).and_then(|state| state["sub_batches"].as_array().cloned()).unwrap_or_default()
+}
+
+fn created(server: &Server) -> u64 {
+    server.stats().orgs.iter().map(|org| org.batches.n_created).sum()
+}
+
+/// Nothing beyond the plan was created, every row was paid once, and none was lost.
+#[track_caller]
+fn check_books(server: &Server, place: &Place, ended: &Ended) -> Value {
+    let line = finished(ended);
+    assert_eq!((ended.code, &line["n_succeeded"]), (0, &REQUESTS.into()), "{line}\n{}", ended.stderr);
+    assert_eq!(line["path"], "batch");
+    let stats = server.stats();
+    assert_eq!(created(server), SUB_BATCHES, "creates");
+    assert_eq!((stats.bodies_accepted, stats.bodies_accepted_twice), (REQUESTS as u64, 0));
+    let export = place.export(&place.text("run"), &[]);
+    let wanted: Vec<String> = (0..REQUESTS).map(|no| format!("r-{no}")).collect();
+    assert_eq!(ids(&export), wanted);
+    let billed = stats.cost_micro_usd as f64 / 1e6;
+    assert!((line["cost_usd"].as_f64().unwrap() - billed).abs() < 2e-6, "{line}: billed {billed}");
+    assert!(place.files().iter().all(|(path, _)| !path.to_string_lossy().ends_with(".fandeck-tmp")));
+    line
+}
+
+/// Kills a run as soon as its state says that a sub-batch is there, and goes on with it.
+fn killed_at(status: &str) {
+    // One that may have been created by the killed process is adopted by a guess, and then never canceled unasked.
+    let wedged = status != "creating";
+    let server = server([if wedged { WEDGED } else { "" }, "", ""]);
+    let place = place(&server, if wedged { 4.0 } else { 3_600.0 });
+    let running = start(&place);
+    wait_for(status, || sub_batches(&place).iter().any(|sub| sub["status"] == status).then_some(()));
+    assert_eq!(running.kill().code, 137);
+    let ended = resume(&place);
+    let line = check_books(&server, &place, &ended);
+    assert_eq!(line["sub_batches"]["stuck_canceled"].as_u64().unwrap() >= 1, wedged, "{line}");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_after_the_intent_to_create_creates_nothing_twice() {
+    killed_at("creating");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_while_sub_batches_are_in_progress_goes_on_with_them() {
+    killed_at("in-progress");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_after_the_intent_to_cancel_cancels_again() {
+    killed_at("cancel-requested");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_while_a_sub_batch_is_canceling_waits_for_its_end() {
+    killed_at("canceling");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_while_it_harvests_harvests_again_and_pays_nothing_again() {
+    killed_at("harvesting");
+}
+
+#[test]
+fn b11_a_run_that_is_killed_after_a_harvest_goes_on_with_the_others() {
+    killed_at("harvested");
+}
+
+#[test]
+fn a_wedged_sub_batch_is_canceled_at_the_threshold_and_found_by_grep() {
+    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let place = place(&server, 5.0);
+    let ended = start(&place).end();
+    let line = check_books(&server, &place, &ended);
+    assert_eq!(line["sub_batches"], serde_json::json!({"created": 7, "ended": 7, "stuck_canceled": 1}));
+    assert_eq!(line["re_driven"]["canceled"], 15, "{line}");
+    let text = fs::read_to_string(place.path("run/state.json")).unwrap();
+    assert_eq!(text.matches("stuck_cancel_intent_at").count(), 1);
+    let holds = |(_, bytes): &(std::path::PathBuf, Vec<u8>)| String::from_utf8_lossy(bytes).contains("STUCK BATCH");
+    assert!(place.files().iter().any(|file| file.0.ends_with("events.jsonl") && holds(file)));
+    let journal = fs::read_to_string(place.path("run/results.jsonl")).unwrap();
+    assert_eq!(journal.matches(r#""path":"sync""#).count(), 16, "the pilot, and what was not processed");
+}
+
+#[test]
+fn b4_b5_creates_whose_answers_are_lost_are_adopted() {
+    let lost = "[[orgs.faults]]\nkind = \"reset-after\"\non = \"batch-create\"\n";
+    let server = server([lost; 3]);
+    let place = place(&server, 3_600.0);
+    let ended = start(&place).end();
+    check_books(&server, &place, &ended);
+    let events = fs::read_to_string(place.path("run/events.jsonl")).unwrap();
+    assert_eq!(events.matches("sub-batch-adopted").count() as u64, SUB_BATCHES);
+}
+
+#[test]
+fn a_cancel_beside_a_running_console_is_done_by_its_owner() {
+    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let place = place(&server, 3_600.0);
+    let running = start(&place);
+    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
+    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    let dir = place.text("run");
+    let id = wedged["batch_id"].as_str().unwrap();
+    place.run(&["cancel", &dir, "99", "--yes"]).refused(2, &["there is no sub-batch 99"]);
+    place.run(&["cancel", &dir, id]).refused(2, &["--yes"]);
+    let canceled = place.run(&["cancel", &dir, id, "--yes"]);
+    assert_eq!(canceled.code, 0, "{}", canceled.stderr);
+    assert!(canceled.stdout.contains("is being canceled"), "{}", canceled.stdout);
+    let line = check_books(&server, &place, &running.end());
+    assert_eq!(line["sub_batches"]["stuck_canceled"], 1);
+    let again = place.run(&["cancel", &dir, id, "--yes"]);
+    assert!(again.stdout.contains("harvested already"), "{}", again.stdout);
+}
+
+#[test]
+fn a_cancel_of_a_run_that_nobody_owns_is_done_at_once_and_harvested_by_the_next_session() {
+    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let place = place(&server, 3_600.0);
+    let running = start(&place);
+    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
+    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    running.kill();
+    let index = wedged["index"].to_string();
+    let canceled = place.run(&["cancel", &place.text("run"), &index, "--yes"]);
+    assert_eq!(canceled.code, 0, "{}", canceled.stderr);
+    assert!(fs::read_to_string(place.path("run/state.json")).unwrap().contains("stuck_cancel_intent_at"));
+    let line = check_books(&server, &place, &resume(&place));
+    assert_eq!(line["sub_batches"]["stuck_canceled"], 1);
+}
+
+#[test]
+fn b2_an_id_that_stands_twice_is_refused_before_anything_is_sent() {
+    let server = server([""; 3]);
+    let place = place(&server, 3_600.0);
+    let line = crate::support::request("twice", "judge");
+    let input = place.write("in.jsonl", format!("{line}{line}"));
+    place
+        .run(&["run", &input, "--path", "batch", "--yes"])
+        .refused(2, &["line 2: custom_id \"twice\" is that of line 1"]);
+    assert_eq!(server.stats().n_requests, 0);
+}
+
+#[test]
+fn b18_sub_batches_of_an_org_that_is_not_configured_now_wait_for_it() {
+    let server = server([""; 3]);
+    let place = place(&server, 3_600.0);
+    let running = start(&place);
+    wait_for("three in progress", || {
+        (sub_batches(&place).iter().filter(|sub| sub["status"] == "in-progress").count() == 3).then_some(())
+    });
+    running.kill();
+    let dir = place.text("run");
+    let without = place.run(&[&["resume", &dir, "--yes", "--orgs", "high-prio,batch"][..], &OPTIONS].concat());
+    assert_eq!(without.code, 4, "{}", without.stderr);
+    check_books(&server, &place, &resume(&place));
+}
+
+#[test]
+fn a_wrong_shape_stops_the_run_before_a_batch_is_created() {
+    let server = server([""; 3]);
+    let place = place(&server, 3_600.0);
+    // No model of this name: every request of the shape is wrong.
+    let wrong: String = (0..40).map(|no| crate::support::request(&format!("r-{no}"), "x")).collect();
+    let input = place.write("in.jsonl", wrong.replace("claude-haiku-4-5", "claude-haiku-9-9"));
+    let dir = place.text("run");
+    let ended = place.run(&[&["run", &input, "--path", "batch", "--yes", "--run-dir", &dir][..], &OPTIONS].concat());
+    assert!([2, 4].contains(&ended.code), "{}: {}", ended.code, ended.stderr);
+    assert_eq!(created(&server), 0);
+}
