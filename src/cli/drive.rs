@@ -1,11 +1,12 @@
 //! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
 
 use std::io;
+use std::path::Path;
 
 use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
 use crate::model::{Command, RunSlot, Snapshot};
-use crate::report::{json, plain, summary};
+use crate::report::{format, json, plain, summary};
 use crate::store::{RunDir, StateFile};
 use crate::tui;
 
@@ -14,6 +15,7 @@ use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::store_failure;
 use super::logging::Logging;
+use super::rescue;
 use super::signals::{Ended, Signals};
 use super::{orders, out};
 
@@ -45,18 +47,25 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     let run_dir = run.dir.path().to_owned();
     let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
     // The screen minds signals itself: it has a terminal to give back.
-    let watcher = match shown.front {
+    let mut watcher = match shown.front {
         Front::Screen => tokio::spawn(std::future::pending()),
         _ => tokio::spawn(signals.stop(handle.clone(), RUN, by_signal.clone())),
     };
     let orders = tokio::spawn(orders::obey(handle.clone(), RUN, run_dir));
     let shown_to_the_end = show(&handle, shown, logging, &by_signal).await;
+    if shown.front == Front::Screen && !ended.is_finished() {
+        if shown_to_the_end.is_err() || by_signal.exit_code().is_some() {
+            // Whoever left the screen before the run was over has told it to stop already; it may wait for the disk.
+            let _ = handle.send(Command::StopRun { run: RUN });
+        }
+        watcher = tokio::spawn(Signals::listen()?.stop(handle.clone(), RUN, by_signal.clone()));
+    }
     let ends = ended.await.map_err(|error| Failure::internal(format!("the engine failed: {error}")))?;
     watcher.abort();
     orders.abort();
     shown_to_the_end?;
     let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
-    warn_of_losses(&end);
+    warn_of_losses(&end, &handle, logging);
     let exit_code = exit_code(end.exit_code, &by_signal);
     // Another process may own the directory by now, and writes what is so.
     if exit_code != end.exit_code && end.closed.dir.is_still_ours() {
@@ -96,10 +105,7 @@ async fn show(handle: &EngineHandle, shown: &Shown, logging: &Logging, by_signal
                 Ok(tui::TuiExit::HungUp) => by_signal.note(129),
                 Ok(tui::TuiExit::Finished | tui::TuiExit::Drained | tui::TuiExit::Stopped) => {}
                 // Nobody sees the run any more: it is stopped, so that it can be resumed.
-                Ok(tui::TuiExit::Broken) | Err(_) => {
-                    by_signal.note(1);
-                    let _ = handle.send(Command::StopRun { run: RUN });
-                }
+                Ok(tui::TuiExit::Broken) | Err(_) => by_signal.note(1),
             }
             exit.map_err(failed)?;
         }
@@ -137,13 +143,27 @@ fn keep_exit_code(dir: &RunDir, exit_code: u8) {
     }
 }
 
-fn warn_of_losses(end: &RunEnd) {
+/// Answers that the run directory did not take are kept elsewhere.
+fn warn_of_losses(end: &RunEnd, handle: &EngineHandle, logging: &Logging) {
     let closed = &end.closed;
-    if closed.n_unsynced > 0 {
-        out::say(&format!(
-            "fandeck: {} answers could not be written and are lost; they may have been billed: {}",
-            closed.n_unsynced,
-            closed.trouble.as_deref().unwrap_or("unknown trouble")
-        ));
+    if closed.n_unsynced == 0 {
+        return;
+    }
+    let n = format::count(closed.n_unsynced);
+    let why = closed.trouble.as_deref().unwrap_or("unknown trouble");
+    let run_id = handle.snapshot().runs.first().map(|run| run.run_id.clone()).unwrap_or_default();
+    let places = [logging.file.parent().map(Path::to_owned), Some(std::env::temp_dir())];
+    match rescue::keep(places.into_iter().flatten(), &run_id, &closed.unwritten) {
+        Ok(kept) => out::say(&format!(
+            "fandeck: {n} answers are not in the run directory: {why}\n\
+             fandeck: they are kept in {kept}. Put them into the journal before the run is resumed, or they are paid for \
+             again: cat {kept} >> {journal}",
+            kept = kept.display(),
+            journal = closed.dir.journal_path().display()
+        )),
+        Err(error) => out::say(&format!(
+            "fandeck: {n} answers could not be written and are lost; they may have been billed: {why}; and no other place \
+             takes them: {error}"
+        )),
     }
 }

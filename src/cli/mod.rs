@@ -20,6 +20,7 @@ mod logging;
 mod orders;
 mod out;
 mod report;
+mod rescue;
 mod resume;
 mod run;
 mod runs;

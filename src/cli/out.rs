@@ -9,7 +9,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::internal(format!("failed to write to standard output: {error}")))
+            Err(Failure::usage(format!("failed to write to standard output: {error}")))
         }
         _ => Ok(0),
     }

@@ -1,4 +1,5 @@
-//! Signals that end a run: the first one stops it and waits for the disk, the second one leaves at once.
+//! Signals that end a run: the first one stops it and waits for the disk, the second one leaves at once. While the disk takes
+//! nothing, the second one makes the run keep its answers elsewhere, and the third one leaves at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::engine::EngineHandle;
 use crate::model::{Command, RunSlot};
+use crate::report::format;
 
 use super::failure::Failure;
 use super::out;
@@ -67,21 +69,48 @@ impl Signals {
         self.next().await
     }
 
-    /// Stops the run at the first signal and the process at the second.
+    /// Stops the run at the first signal and the process at the second; at the third when the second had answers in memory to
+    /// take care of.
     pub(crate) async fn stop(mut self, handle: EngineHandle, run: RunSlot, ended: Ended) {
         let code = self.next().await;
         ended.note(code);
+        if let Some(n) = unsaved(&handle) {
+            out::say(&format!(
+                "fandeck: {n} answers in memory are not on the disk yet; waiting for it: free some space, or give the signal \
+                 again to leave without them in the journal"
+            ));
+        }
         // A command queue that is full, or an engine that has ended: the second signal does without them.
         let _ = handle.send(Command::StopRun { run });
-        // `timeout` and some shells signal the process and its group: what comes at once is the same wish.
-        let same_wish = Instant::now() + SAME_WISH;
-        let code = loop {
-            let code = self.next().await;
-            if Instant::now() >= same_wish {
-                break code;
-            }
+        let mut code = self.next_wish().await;
+        if unsaved(&handle).is_some() {
+            ended.note(code);
+            let _ = handle.send(Command::StopRun { run });
+            code = self.next_wish().await;
+        }
+        let lost = match handle.snapshot().store.unsynced {
+            0 => String::new(),
+            n => format!(" {} answers in memory are not, and may be lost: they were billed.", format::count(n)),
         };
-        out::say("fandeck: leaving at once; what is durable is kept, and resume goes on from there");
+        out::say(&format!("fandeck: leaving at once; what is durable is kept, and resume goes on from there.{lost}"));
         std::process::exit(i32::from(code));
     }
+
+    /// The next signal that is not a repetition: `timeout` and some shells signal the process and its group, and what comes
+    /// at once is the same wish.
+    async fn next_wish(&mut self) -> u8 {
+        let same_wish = Instant::now() + SAME_WISH;
+        loop {
+            let code = self.next().await;
+            if Instant::now() >= same_wish {
+                return code;
+            }
+        }
+    }
+}
+
+/// How many answers wait for a disk that takes nothing, in words.
+fn unsaved(handle: &EngineHandle) -> Option<String> {
+    let store = &handle.snapshot().store;
+    (store.trouble.is_some() && store.unsynced > 0).then(|| format::count(store.unsynced))
 }

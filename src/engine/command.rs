@@ -108,10 +108,23 @@ fn stop_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect
     if let Err(outcome) = live(state, slot) {
         return outcome;
     }
-    if state.runs[slot.ix()].stopping {
+    let run = &mut state.runs[slot.ix()];
+    let unsaved = run.queue.counts().unsynced;
+    let waits = unsaved > 0 && run.store_trouble.is_some() && !run.store_lost;
+    if run.stopping && (run.leaving || !waits) {
         return CommandOutcome::AlreadySo("the run is being stopped already".to_owned());
     }
-    let in_flight = state.runs[slot.ix()].queue.in_flight();
+    if waits && !run.stopping {
+        run.stopping = true;
+        run.status = RunStatus::Draining;
+        run.reason = Some("stopped by the operator; it waits until the answers in memory are on the disk".to_owned());
+        let text = format!(
+            "stopping: {unsaved} answers in memory are not on the disk, and are waited for; stop again to leave without them"
+        );
+        return done(state, "run-stopping", None, text, now, effects);
+    }
+    run.leaving |= waits;
+    let in_flight = run.queue.in_flight();
     rest::stop_now(state, slot, now, effects);
     let run = &mut state.runs[slot.ix()];
     run.status = RunStatus::Draining;

@@ -168,7 +168,7 @@ fn place(last: Last) -> Place {
 fn tell(events: &UnboundedSender<Event>, run: RunSlot, event: StoreEvent) {
     let event = match event {
         StoreEvent::Synced { done, .. } => Event::Synced { run, done },
-        StoreEvent::Blocked { message } => Event::StoreBlocked { run, message },
+        StoreEvent::Blocked { message, for_good } => Event::StoreBlocked { run, message, for_good },
         StoreEvent::Healed => Event::StoreHealed { run },
     };
     // The dispatcher outlives the writers; when it is gone, nobody counts any more.

@@ -25,8 +25,8 @@ pub(crate) enum Event {
     Unreadable { run: RunSlot, no: RequestNo, org: OrgId, message: String },
     /// Outcomes are durable.
     Synced { run: RunSlot, done: Vec<(RequestNo, Outcome)> },
-    /// Outcomes cannot be made durable; why, and what to do.
-    StoreBlocked { run: RunSlot, message: String },
+    /// Outcomes cannot be made durable; why, and what to do. `for_good`: and never will be.
+    StoreBlocked { run: RunSlot, message: String, for_good: bool },
     /// They can again.
     StoreHealed { run: RunSlot },
     /// Something has happened to a sub-batch.

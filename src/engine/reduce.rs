@@ -47,10 +47,16 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
                 run.outcomes.add(u32::from(outcome.is_terminal()), now.mono);
             }
         }
-        Event::StoreBlocked { run, message } => {
+        Event::StoreBlocked { run: slot, message, for_good } => {
             let text = format!("nothing more is sent: {message}");
-            state.runs[run.ix()].store_trouble = Some(message);
+            let run = &mut state.runs[slot.ix()];
+            run.store_trouble = Some(message.clone());
+            run.store_lost = for_good;
+            let ends = for_good && run.facts.unattended;
             state.note(Level::Error, "store-blocked", None, text, now, effects);
+            if ends {
+                rest::stop_for(state, slot, &message, "store-lost", now, effects);
+            }
         }
         Event::StoreHealed { run } => {
             if state.runs[run.ix()].store_trouble.take().is_some() {

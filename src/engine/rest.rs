@@ -94,9 +94,10 @@ pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
 }
 
 fn has_come_to_rest(run: &RunState) -> bool {
-    // A run that was stopped does not wait for a disk that takes nothing: its answers are tried once more, and counted
-    // as lost when that fails.
-    let synced = run.queue.counts().unsynced == 0 || (run.stopping && run.store_trouble.is_some());
+    // A stopped run waits for the disk: what is in memory was paid for. It leaves without when it was told so a second time,
+    // or when waiting is in vain; the answers are tried once more then, and given back when that fails.
+    let leaves = run.store_trouble.is_some() && (run.leaving || run.store_lost);
+    let synced = run.queue.counts().unsynced == 0 || leaves;
     let quiet = run.queue.in_flight() == 0 && synced;
     quiet && (run.status == RunStatus::Draining || run.queue.is_empty())
 }

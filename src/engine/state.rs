@@ -153,10 +153,14 @@ pub(crate) struct RunState {
     pub(crate) outage: Outage,
     /// It was ended for a reason that more sending would not mend, by nobody's wish.
     pub(crate) gave_up: bool,
-    /// It was told to stop at once.
+    /// It was told to stop.
     pub(crate) stopping: bool,
+    /// It was told to stop again, when it waited for a disk that took nothing: it leaves without the answers in memory.
+    pub(crate) leaving: bool,
     /// The error that keeps outcomes from the disk.
     pub(crate) store_trouble: Option<String>,
+    /// That will never change.
+    pub(crate) store_lost: bool,
     pub(crate) exit_code: Option<u8>,
 }
 
@@ -237,7 +241,9 @@ impl State {
             outage: Outage::default(),
             gave_up: false,
             stopping: false,
+            leaving: false,
             store_trouble: None,
+            store_lost: false,
             exit_code: None,
         });
         slot

@@ -6,9 +6,13 @@
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Lines that may wait for the reader: at the usual pace, about an hour of them.
 const QUEUE: usize = 1_024;
+
+/// How long the reader has for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// Takes lines without ever waiting, but for [`Sink::close`].
 #[derive(Debug)]
@@ -44,10 +48,13 @@ impl Sink {
         self.dropped
     }
 
-    /// Writes these last lines and waits until the reader has taken everything, or has gone.
+    /// Writes these last lines and waits until the reader has taken everything, or has gone; two seconds at most, since a
+    /// reader that takes nothing must not keep a process that has ended its work.
     pub async fn close(mut self, last: Vec<String>) {
         let (Some(lines), Some(writer)) = (self.lines.take(), self.writer.take()) else { return };
-        let end = tokio::task::spawn_blocking(move || {
+        let (told, done) = std::sync::mpsc::channel();
+        // Not a task of the runtime: that waits for its blocking tasks before the process may end.
+        let end = std::thread::Builder::new().name("last lines".to_owned()).spawn(move || {
             for line in last {
                 if lines.send(line).is_err() {
                     break;
@@ -56,8 +63,12 @@ impl Sink {
             drop(lines);
             // A writer that panicked has nothing more to write.
             drop(writer.join());
+            let _ = told.send(());
         });
-        drop(end.await);
+        if end.is_ok() {
+            // In the time of the reader, which is real whatever the clock of the runtime. Each error is the end of the wait.
+            let _ = tokio::task::spawn_blocking(move || done.recv_timeout(LAST_LINES)).await;
+        }
     }
 }
 
@@ -138,6 +149,16 @@ pub(crate) mod tests {
         let mut sink = Sink::new(Gone).unwrap();
         for _ in 0..5_000 {
             sink.line("line".into());
+        }
+        sink.close(vec!["last".into()]).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_takes_nothing_does_not_keep_the_process() {
+        let (_never, wait) = std::sync::mpsc::channel();
+        let mut sink = Sink::new(Blocked(wait, Kept::default())).unwrap();
+        for n in 0..QUEUE + 100 {
+            sink.line(n.to_string());
         }
         sink.close(vec!["last".into()]).await;
     }

@@ -90,6 +90,19 @@ impl Appender {
         &self.path
     }
 
+    /// Gives up: what waits is taken out. Half-written bytes are cut off, if the file still is what was left of it, so that
+    /// what was taken can be appended later.
+    pub(super) fn give_up(&mut self) -> Vec<u8> {
+        if let (Some(file), Some(end)) = (&mut self.file, self.dirty) {
+            let ours = |len: &u64| (self.synced..=end).contains(len);
+            if file.is_at(&self.path).unwrap_or(false) && file.len().is_ok_and(|len| ours(&len)) {
+                // A failure leaves an ordinary torn line.
+                let _ = file.cut(self.synced);
+            }
+        }
+        std::mem::take(&mut self.waiting)
+    }
+
     /// The bytes that wait, to append to.
     pub(super) fn waiting(&mut self) -> &mut Vec<u8> {
         &mut self.waiting

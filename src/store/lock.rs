@@ -169,7 +169,11 @@ fn acquire(dir: &Path) -> Result<File, StoreError> {
         }
     }
     let text = serde_json::to_vec(&Owner::this_process()).map_err(io::Error::from);
-    text.and_then(|text| replace(&mut file, &text)).map_err(StoreError::io("write", &path))?;
+    if let Err(err) = text.and_then(|text| replace(&mut file, &text)) {
+        // Ours until it is unlocked, and worth nothing without a name: a full disk leaves no file behind.
+        let _ = std::fs::remove_file(&path);
+        return Err(StoreError::io("write", &path)(err));
+    }
     Ok(file)
 }
 

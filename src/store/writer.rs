@@ -63,6 +63,8 @@ pub enum StoreEvent {
     Blocked {
         /// The file, the reason, the remedy.
         message: String,
+        /// It will never work again: the directory is another process's.
+        for_good: bool,
     },
     /// It works again.
     Healed,
@@ -109,8 +111,10 @@ struct Thread {
 pub struct Closed {
     /// The directory, still owned.
     pub dir: RunDir,
-    /// Outcomes that could not be made durable, and are lost with the process: zero when all is well.
+    /// Terminal outcomes that could not be made durable, and are lost with the process: zero when all is well.
     pub n_unsynced: u64,
+    /// The journal lines of all outcomes that could not be made durable, to be kept elsewhere.
+    pub unwritten: Vec<u8>,
     /// Why.
     pub trouble: Option<String>,
 }
@@ -118,6 +122,7 @@ pub struct Closed {
 #[derive(Default)]
 struct Left {
     n_unsynced: u64,
+    unwritten: Vec<u8>,
     trouble: Option<String>,
 }
 
@@ -193,8 +198,8 @@ impl Writer {
     /// Blocks for as long as an fsync and the last transaction of the cache take.
     pub fn close(self) -> Closed {
         let Writer { mut thread, dir } = self;
-        let Left { n_unsynced, trouble } = thread.join();
-        Closed { dir, n_unsynced, trouble }
+        let Left { n_unsynced, unwritten, trouble } = thread.join();
+        Closed { dir, n_unsynced, unwritten, trouble }
     }
 }
 
@@ -203,7 +208,7 @@ impl Thread {
         drop(self.sender.take());
         match self.handle.take().map(JoinHandle::join) {
             Some(Ok(left)) => left,
-            Some(Err(_)) => Left { n_unsynced: 0, trouble: Some("the store's thread broke".to_owned()) },
+            Some(Err(_)) => Left { trouble: Some("the store's thread broke".to_owned()), ..Left::default() },
             None => Left::default(),
         }
     }
@@ -218,7 +223,7 @@ impl Drop for Thread {
 /// Why nothing can be written.
 struct Obstacle {
     /// The file, the reason, the remedy.
-    message: String,
+    what: String,
     grade: Grade,
 }
 
@@ -235,7 +240,15 @@ enum Grade {
 
 impl Obstacle {
     fn passing(what: impl std::fmt::Display) -> Obstacle {
-        Obstacle { message: format!("{what}; nothing is lost, and it is tried again"), grade: Grade::Passing }
+        Obstacle { what: what.to_string(), grade: Grade::Passing }
+    }
+
+    /// What is said while the writer waits.
+    fn message(&self) -> String {
+        match self.grade {
+            Grade::Passing => format!("{}; nothing is lost, and it is tried again", self.what),
+            Grade::Tampered | Grade::Lost => self.what.clone(),
+        }
     }
 }
 
@@ -276,8 +289,9 @@ impl Worker {
         if self.trouble.is_some() {
             self.commit();
         }
+        let n_unsynced = self.done.iter().filter(|(_, outcome)| outcome.is_terminal()).count() as u64;
         // Drops the cache's thread, which waits for its last transaction.
-        Left { n_unsynced: self.done.len() as u64, trouble: self.trouble.map(|obstacle| obstacle.message) }
+        Left { n_unsynced, unwritten: self.journal.give_up(), trouble: self.trouble.map(|obstacle| obstacle.what) }
     }
 
     /// While blocked: takes jobs into memory and tries again from time to time. False when there will be no more.
@@ -345,7 +359,8 @@ impl Worker {
             }
             Err(obstacle) => {
                 if self.trouble.as_ref().is_none_or(|before| before.grade < obstacle.grade) {
-                    (self.on_event)(StoreEvent::Blocked { message: obstacle.message.clone() });
+                    let for_good = obstacle.grade == Grade::Lost;
+                    (self.on_event)(StoreEvent::Blocked { message: obstacle.message(), for_good });
                 }
                 self.trouble = Some(obstacle);
             }
@@ -374,10 +389,10 @@ impl Worker {
     /// A process that has lost its directory once never writes there again: the new owner has read the journal, and goes on
     /// from what it read.
     fn check_owner(&self) -> Result<(), Obstacle> {
-        if let Some(Obstacle { message, grade: Grade::Lost }) = &self.trouble {
-            return Err(Obstacle { message: message.clone(), grade: Grade::Lost });
+        if let Some(Obstacle { what, grade: Grade::Lost }) = &self.trouble {
+            return Err(Obstacle { what: what.clone(), grade: Grade::Lost });
         }
-        let message = match self.tenure.check().map_err(Obstacle::passing)? {
+        let what = match self.tenure.check().map_err(Obstacle::passing)? {
             Held::Still | Held::Again => return Ok(()),
             Held::Lost(by) => format!(
                 "another process took the directory {}: {by} owns it now, because the lock file was removed under the run; \
@@ -386,10 +401,12 @@ impl Worker {
             ),
             Held::NoDirectory { .. } => {
                 let dir = self.dir.display();
-                return Err(Obstacle::passing(format!("{dir} was moved or deleted under the run; move it back")));
+                return Err(Obstacle::passing(format!(
+                    "failed to write into {dir}: it was moved or deleted under the run; move it back"
+                )));
             }
         };
-        Err(Obstacle { message, grade: Grade::Lost })
+        Err(Obstacle { what, grade: Grade::Lost })
     }
 }
 
@@ -399,7 +416,7 @@ fn obstacle(path: &std::path::Path, err: &CommitError) -> Obstacle {
         CommitError::Io(err) => Obstacle::passing(format!("failed to write {path}: {err}{}", remedy(err))),
         CommitError::Astray => Obstacle::passing(format!("failed to write {path}: {err}")),
         CommitError::Shortened { .. } | CommitError::Lengthened { .. } => {
-            Obstacle { message: format!("failed to write {path}: {err}"), grade: Grade::Tampered }
+            Obstacle { what: format!("failed to write {path}: {err}"), grade: Grade::Tampered }
         }
     }
 }

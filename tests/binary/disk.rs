@@ -62,7 +62,7 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
 }
 
 #[test]
-fn d4_a_run_that_is_stopped_while_the_disk_is_full_says_what_is_lost_and_resumes() {
+fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_signal_keeps_the_answers_elsewhere() {
     let server = Server::calm();
     let place = Place::at(&server);
     let Some(small) = Small::mount(&place.path("small")) else {
@@ -75,19 +75,32 @@ fn d4_a_run_that_is_stopped_while_the_disk_is_full_says_what_is_lost_and_resumes
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
     running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    let rows = || fs::read_to_string(place.path("small/run/results.jsonl")).unwrap_or_default().lines().count();
+    running.signal(rustix::process::Signal::TERM);
+    running.line("what is waited for", |line| line.contains("run-stopping") && line.contains("are not on the disk"));
+    // A second signal that comes at once is the same wish, so it is given until it is taken.
+    let asked = std::time::Instant::now();
+    wait_for("a wish of its own", || (asked.elapsed() > std::time::Duration::from_millis(600)).then_some(()));
     running.signal(rustix::process::Signal::TERM);
     let ended = running.end();
     assert_eq!(ended.code, 143, "{}", ended.stderr);
-    assert!(ended.stderr.contains("could not be written and are lost"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("give the signal again to leave"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("nothing is lost"), "{}", ended.stderr);
+    let rescued = place.files().into_iter().find(|(path, _)| path.to_string_lossy().contains("fandeck-rescued-run-"));
+    let (rescued, lines) = rescued.unwrap();
+    assert!(ended.stderr.contains(&format!("cat {} >> {dir}/results.jsonl", rescued.display())), "{}", ended.stderr);
     let last = json_lines(&ended.stdout).pop().unwrap();
     assert_eq!(last["event"], "run-finished", "{last}");
 
     fs::remove_file(&ballast).unwrap();
-    // The cache is elsewhere and may have some of them; what it has not is sent again.
-    let resumed = place.run(&["resume", &dir, "--json"]);
+    let (before, sent) = (rows(), server.stats().n_messages);
+    let mut journal = fs::OpenOptions::new().append(true).open(place.path("small/run/results.jsonl")).unwrap();
+    std::io::Write::write_all(&mut journal, &lines).unwrap();
+    assert_eq!(rows() as u64, sent, "{before} in the journal, and the others rescued");
+    let resumed = place.run(&["resume", &dir, "--json", "--no-cache"]);
     let line = finished(&resumed);
     assert_eq!(resumed.code, 0, "{line}");
-    assert_eq!(place.export(&dir, &[]).len(), 300);
+    assert_eq!((place.export(&dir, &[]).len(), server.stats().bodies_accepted_twice), (300, 0));
 }
 
 #[test]
@@ -123,7 +136,7 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
         fs::metadata(place.path("run/results.jsonl")).ok().filter(|meta| meta.len() > 0).map(drop)
     });
     fs::rename(place.path("run"), place.path("elsewhere")).unwrap();
-    running.line("trouble of the store", |line| line.contains("notice") && line.contains("failed to write"));
+    running.line("trouble of the store", |line| line.contains("notice") && line.contains("store-blocked"));
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
     let at_rest = server.stats().n_messages;
     fs::rename(place.path("elsewhere"), place.path("run")).unwrap();
@@ -131,4 +144,20 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
     assert_eq!((ended.code, at_rest < 150), (0, true), "{}", ended.stderr);
     assert_eq!(place.export(&dir, &[]).len(), 150);
     assert_eq!(server.stats().bodies_accepted_twice, 0);
+}
+
+#[test]
+fn d4_a_disk_that_is_full_from_the_start_is_left_as_it_was() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let Some(small) = Small::mount(&place.path("small")) else {
+        eprintln!("not tested: this user may not mount a tmpfs");
+        return;
+    };
+    fs::create_dir(small.0.join("run")).unwrap();
+    // It takes what it can, to the last byte.
+    let _ = fs::write(small.0.join("ballast"), vec![b'x'; 2_000_000]);
+    let (input, dir) = (place.requests(3), place.text("small/run"));
+    place.run(&["run", &input, "--run-dir", &dir, "--json"]).refused(2, &["free some space"]);
+    assert_eq!((fs::read_dir(&dir).unwrap().count(), server.stats().n_messages), (0, 0));
 }

@@ -78,6 +78,12 @@ fn an_export_into_a_pipe_that_is_closed_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""), "{args:?}");
     }
+    // Nor is a device that is full a fault of fandeck itself.
+    for args in [&["status", &dir][..], &["report", &dir], &["export", &dir]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.command(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
     // A file that cannot be made is an error that names it, and what was there stays.
     place.run(&["export", &dir, "--out", &place.text("none/out.jsonl")]).refused(2, &["none/out.jsonl"]);
 }

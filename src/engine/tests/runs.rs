@@ -154,7 +154,7 @@ fn an_api_that_was_never_heard_of_ends_a_headless_run_within_a_minute_as_a_set_u
 #[test]
 fn a_full_disk_stops_admission_and_goes_on_when_it_heals() {
     let mut desk = Desk::headless(&[4], 20);
-    desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned() }]);
+    desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned(), for_good: false }]);
     let sent = desk.sent;
     desk.end_all(&ok());
     assert_eq!(desk.sent, sent);
@@ -165,16 +165,54 @@ fn a_full_disk_stops_admission_and_goes_on_when_it_heals() {
 }
 
 #[test]
-fn d4_a_stop_does_not_wait_for_a_disk_that_takes_nothing() {
+fn d4_a_drain_waits_for_a_disk_that_takes_nothing_and_the_second_stop_does_not() {
     let mut desk = Desk::new(&[4], &[20], DispatchSettings::default(), false);
     desk.end_all(&ok());
-    desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned() }]);
+    desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned(), for_good: false }]);
     desk.command(Command::DrainRun { run: RUN });
     desk.end_all(&ok());
     assert_eq!(desk.rested, [], "a drain waits for the disk");
     desk.command(Command::StopRun { run: RUN });
+    assert_eq!(desk.rested, [], "so does a stop, which says so");
+    desk.command(Command::StopRun { run: RUN });
     assert_eq!(desk.rested, [(RUN, 4)]);
     assert_eq!(desk.counts().succeeded, 0, "nothing is done that is not durable");
+}
+
+#[test]
+fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_until_it_is_stopped_again() {
+    let stopped = |unattended| {
+        let mut desk = Desk::new(&[10], &[50], DispatchSettings::default(), unattended);
+        desk.end_all(&ok());
+        desk.feed(vec![Event::StoreBlocked { run: RUN, message: "no space".to_owned(), for_good: false }]);
+        let CommandOutcome::Done(text) = desk.command(Command::StopRun { run: RUN }) else { panic!("refused") };
+        assert!(text.contains(" answers in memory are not on the disk") && desk.rested.is_empty(), "{text}");
+        desk.end_all(&ok());
+        assert_eq!(desk.rested, [], "what was in flight has ended, and is not on the disk");
+        desk
+    };
+    let mut desk = stopped(true);
+    desk.sync();
+    assert_eq!((desk.rested.clone(), desk.counts().succeeded), (vec![(RUN, 4)], desk.sent as u64));
+    let mut desk = stopped(false);
+    assert!(matches!(desk.command(Command::StopRun { run: RUN }), CommandOutcome::Done(_)));
+    assert_eq!((desk.rested.clone(), desk.counts().unsynced), (vec![(RUN, 4)], desk.sent as u64));
+}
+
+#[test]
+fn d3_a_run_that_has_lost_its_directory_for_good_ends_by_itself_when_unattended_and_at_the_first_stop_else() {
+    let lost = || vec![Event::StoreBlocked { run: RUN, message: "taken".to_owned(), for_good: true }];
+    let mut desk = Desk::headless(&[10], 50);
+    desk.end_all(&ok());
+    desk.feed(lost());
+    desk.end_all(&ok());
+    assert_eq!(desk.rested, [(RUN, 4)]);
+    let mut desk = Desk::new(&[10], &[50], DispatchSettings::default(), false);
+    desk.end_all(&ok());
+    desk.feed(lost());
+    assert!(desk.rested.is_empty());
+    desk.command(Command::StopRun { run: RUN });
+    assert_eq!(desk.rested, [(RUN, 4)]);
 }
 
 #[test]

@@ -57,6 +57,10 @@ fn leaving(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         TuiExit::Drained => {
             format!("DRAINING: {} in flight finish, then this screen closes · q to stop now", format::count(in_flight))
         }
+        _ if snapshot.store.trouble.is_some() && snapshot.store.unsynced > 0 => {
+            let n = format::count(snapshot.store.unsynced);
+            format!("STOPPING: waiting for the disk, {n} answers are not on it · Ctrl-C again leaves without them")
+        }
         _ => "STOPPING: saving what is known · Ctrl-C again leaves at once".to_owned(),
     };
     Some(banner(Weight::Waiting, text))

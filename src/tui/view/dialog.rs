@@ -36,6 +36,12 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
         ));
     }
     let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
+    if snapshot.store.trouble.is_some() && snapshot.store.unsynced > 0 {
+        lines.push(format!(
+            "{} answers are not on the disk. Drain and stop wait for it; stopping a second time leaves without them.",
+            format::count(snapshot.store.unsynced)
+        ));
+    }
     lines.extend([
         String::new(),
         format!("d  drain     the {} in flight finish, nothing new is sent", format::count(in_flight)),

@@ -155,6 +155,7 @@ screens! {
     huge_numbers_full: fixtures::huge_numbers(), UiState::default(), FULL;
     huge_numbers_compact: fixtures::huge_numbers(), UiState::default(), COMPACT;
     quit_dialog_full: fixtures::busy(), quit_dialog(), FULL;
+    quit_dialog_store_blocked_full: fixtures::store_blocked(), quit_dialog(), FULL;
     quit_dialog_compact: fixtures::busy(), quit_dialog(), COMPACT;
     quit_dialog_minimal: fixtures::busy(), quit_dialog(), MINIMAL;
     cap_dialog_compact: fixtures::busy(), cap_dialog(), COMPACT;

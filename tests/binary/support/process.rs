@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -58,8 +59,10 @@ impl Running {
     /// Waits for a line on standard output that `wanted` wants; gives it.
     #[track_caller]
     pub(crate) fn line(&mut self, what: &str, mut wanted: impl FnMut(&str) -> bool) -> String {
+        // One for all of them: a run that goes on talking of something else must not keep the test waiting for ever.
+        let until = Instant::now() + DEADLINE;
         loop {
-            match self.lines.recv_timeout(DEADLINE) {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.stdout.push_str(&line);
                     if wanted(&line) {
