@@ -56,6 +56,7 @@ fn created(server: &Server) -> u64 {
 /// Nothing beyond the plan was created, every row was paid once, and none was lost.
 #[track_caller]
 fn check_books(server: &Server, place: &Place, ended: &Ended) -> Value {
+    assert_ne!(ended.code, 2, "{}", ended.stderr);
     let line = finished(ended);
     assert_eq!((ended.code, &line["n_succeeded"]), (0, &REQUESTS.into()), "{line}\n{}", ended.stderr);
     assert_eq!(line["path"], "batch");

@@ -78,7 +78,10 @@ fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
 /// Its members are durable: now the intent.
 pub(super) fn members_kept(part: &mut BatchRun, at: usize, kept: Result<(), String>, ctx: &mut Ctx<'_>) {
     match kept {
-        Ok(()) => part.keep(at, Step::CreateIntent, ctx),
+        Ok(()) => {
+            part.subs[at].members_kept = true;
+            part.keep(at, Step::CreateIntent, ctx);
+        }
         Err(message) => {
             let sub = &mut part.subs[at];
             sub.busy = false;

@@ -306,6 +306,16 @@ fn b11_a_kill_at_every_edge_loses_nothing_and_creates_nothing_twice() {
     }
 }
 
+#[test]
+fn b11_the_state_never_names_a_sub_batch_whose_members_are_not_durable() {
+    let mut world = World::new(60, 10, Weather::default(), 3);
+    while world.rested.is_none() {
+        world.step();
+        let named = world.part().entries();
+        assert!(named.iter().all(|entry| world.disk.members.contains_key(&entry.index)), "{:?}", world.now);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
