@@ -56,6 +56,7 @@ fn created(server: &Server) -> u64 {
 /// Nothing beyond the plan was created, every row was paid once, and none was lost.
 #[track_caller]
 fn check_books(server: &Server, place: &Place, ended: &Ended) -> Value {
+    assert_ne!(ended.code, 2, "{}", ended.stderr);
     let line = finished(ended);
     assert_eq!((ended.code, &line["n_succeeded"]), (0, &REQUESTS.into()), "{line}\n{}", ended.stderr);
     assert_eq!(line["path"], "batch");
@@ -73,16 +74,14 @@ fn check_books(server: &Server, place: &Place, ended: &Ended) -> Value {
 
 /// Kills a run as soon as its state says that a sub-batch is there, and goes on with it.
 fn killed_at(status: &str) {
-    // One that may have been created by the killed process is adopted by a guess, and then never canceled unasked.
-    let wedged = status != "creating";
-    let server = server([if wedged { WEDGED } else { "" }, "", ""]);
-    let place = place(&server, if wedged { 4.0 } else { 3_600.0 });
+    let server = server([WEDGED, "", ""]);
+    let place = place(&server, 5.0);
     let running = start(&place);
     wait_for(status, || sub_batches(&place).iter().any(|sub| sub["status"] == status).then_some(()));
     assert_eq!(running.kill().code, 137);
     let ended = resume(&place);
     let line = check_books(&server, &place, &ended);
-    assert_eq!(line["sub_batches"]["stuck_canceled"].as_u64().unwrap() >= 1, wedged, "{line}");
+    assert!(line["sub_batches"]["stuck_canceled"].as_u64().unwrap() >= 1, "{line}");
 }
 
 #[test]

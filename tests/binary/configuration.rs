@@ -75,7 +75,7 @@ fn a_mistake_in_the_environment_or_in_a_flag_is_named_with_its_value_and_what_is
     {
         place.run(&["run", &input_file, "--json", flag, value]).refused(2, &[flag, value, allowed]);
     }
-    place.run(&["run", &input_file, "--path", "batch"]).refused(2, &["--path batch"]);
+    place.run(&["run", &input_file, "--path", "carrier-pigeon"]).refused(2, &["--path"]);
     place.run(&["run"]).refused(2, &["INPUT"]);
     place.run(&["launch"]).refused(2, &["launch"]);
     for blank in ["", "  "] {

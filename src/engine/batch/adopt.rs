@@ -31,30 +31,34 @@ pub(super) struct Wanted<'w> {
 pub(super) enum Found {
     /// Nothing that it could be.
     Nothing,
-    /// One.
-    One(Box<MessageBatch>),
+    /// One. `sure`: nobody else in this list makes batches of this size, so that it may be treated as ours; else it is a guess.
+    One { batch: Box<MessageBatch>, sure: bool },
     /// Several: time and size do not tell them apart.
     Several(Vec<MessageBatch>),
 }
 
+/// How far back the list is read, to see what others create.
+const LOOK_BACK: Duration = Duration::from_secs(3_600);
+
 /// The oldest creation that a list has to reach back to.
 pub(super) fn since(intent_at: Wall) -> Wall {
-    Wall(intent_at.0.saturating_sub(millis(SKEW)))
+    Wall(intent_at.0.saturating_sub(millis(LOOK_BACK)))
 }
 
 /// Looks through a list.
 pub(super) fn find(listed: &[MessageBatch], wanted: Wanted<'_>) -> Found {
     let until = wanted.intent_at.0.saturating_add(millis(LONGEST_CREATE) + millis(SKEW));
-    let in_time = |at: Wall| at >= since(wanted.intent_at) && at.0 <= until;
-    let fits = |batch: &&MessageBatch| {
-        !wanted.not_these.contains(&batch.id)
-            && batch.request_counts.total() == u64::from(wanted.n_requests)
-            && batch.created_at.is_some_and(in_time)
+    let from = wanted.intent_at.0.saturating_sub(millis(SKEW));
+    let in_time = |at: Wall| (from..=until).contains(&at.0);
+    let same_size = |batch: &&MessageBatch| {
+        !wanted.not_these.contains(&batch.id) && batch.request_counts.total() == u64::from(wanted.n_requests)
     };
+    let n_same_size = listed.iter().filter(same_size).count();
+    let fits = |batch: &&MessageBatch| same_size(batch) && batch.created_at.is_some_and(in_time);
     let mut found: Vec<MessageBatch> = listed.iter().filter(fits).cloned().collect();
     match found.len() {
         0 => Found::Nothing,
-        1 => found.pop().map_or(Found::Nothing, |one| Found::One(Box::new(one))),
+        1 => found.pop().map_or(Found::Nothing, |one| Found::One { batch: Box::new(one), sure: n_same_size == 1 }),
         _ => Found::Several(found),
     }
 }
@@ -91,9 +95,14 @@ mod tests {
     #[test]
     fn b4_the_one_of_the_right_time_and_size_is_taken() {
         let listed = [batch("late", 7_200, 1_000), batch("ours", 2, 1_000), batch("small", 2, 999)];
-        assert_eq!(look(&listed, &[]), Found::One(Box::new(batch("ours", 2, 1_000))));
+        // Somebody makes batches of this size: it is a guess.
+        assert_eq!(look(&listed, &[]), Found::One { batch: Box::new(batch("ours", 2, 1_000)), sure: false });
+        assert_eq!(look(&listed[1..], &[]), Found::One { batch: Box::new(batch("ours", 2, 1_000)), sure: true });
         assert_eq!(look(&[batch("old", -301, 1_000)], &[]), Found::Nothing);
-        assert_eq!(look(&[batch("clock", -299, 1_000)], &[]), Found::One(Box::new(batch("clock", -299, 1_000))));
+        assert_eq!(
+            look(&[batch("clock", -299, 1_000)], &[]),
+            Found::One { batch: Box::new(batch("clock", -299, 1_000)), sure: true }
+        );
     }
 
     #[test]
@@ -105,7 +114,7 @@ mod tests {
     #[test]
     fn b5_batches_that_are_known_are_not_taken_twice() {
         let listed = [batch("a", 2, 1_000), batch("b", 3, 1_000)];
-        assert_eq!(look(&listed, &["a"]), Found::One(Box::new(batch("b", 3, 1_000))));
+        assert_eq!(look(&listed, &["a"]), Found::One { batch: Box::new(batch("b", 3, 1_000)), sure: true });
         assert_eq!(look(&listed, &["a", "b"]), Found::Nothing);
     }
 }

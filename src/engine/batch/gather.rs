@@ -45,7 +45,8 @@ pub(super) fn ended(part: &mut BatchRun, at: usize, result: Result<Harvest, Batc
     };
     say_what_was_odd(part, at, &harvest, ctx);
     let sub = &mut part.subs[at];
-    let is_foreign = harvest.n_alien > 0 && harvest.missing.len() == sub.members.len() && sub.entry.adopted;
+    let is_foreign =
+        harvest.n_alien > 0 && harvest.missing.len() == sub.members.len() && sub.entry.submitted_at.is_none();
     if is_foreign {
         return not_ours(part, at, ctx);
     }

@@ -78,7 +78,10 @@ fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
 /// Its members are durable: now the intent.
 pub(super) fn members_kept(part: &mut BatchRun, at: usize, kept: Result<(), String>, ctx: &mut Ctx<'_>) {
     match kept {
-        Ok(()) => part.keep(at, Step::CreateIntent, ctx),
+        Ok(()) => {
+            part.subs[at].members_kept = true;
+            part.keep(at, Step::CreateIntent, ctx);
+        }
         Err(message) => {
             let sub = &mut part.subs[at];
             sub.busy = false;
@@ -243,7 +246,7 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
     let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
     let wanted = Wanted { intent_at, n_requests: sub.entry.n_requests, not_these: &not_these };
     match adopt::find(&listed, wanted) {
-        Found::One(batch) => adopt_it(part, at, &batch, true, ctx),
+        Found::One { batch, sure } => adopt_it(part, at, &batch, !sure, ctx),
         Found::Nothing => absent(part, at, ctx),
         Found::Several(candidates) => ambiguous(part, at, &candidates, ctx),
     }
@@ -273,7 +276,7 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
     }
     sub.next = ctx.now.mono;
     sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
-    let how = if by_guess { "by time and size" } else { "by the ids in its results" };
+    let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
     let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);
     part.keep(at, Step::Other, ctx);
     ctx.say(Level::Info, "sub-batch-adopted", org, text);

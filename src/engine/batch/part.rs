@@ -94,9 +94,10 @@ impl BatchRun {
         }
     }
 
-    /// The entries for the state file: from the intent to create on. What is only planned is planned again next time.
+    /// The entries for the state file: from the intent to create on. What is only planned is planned again next time; so is
+    /// what has no durable members yet, of which nothing has been sent.
     pub(crate) fn entries(&self) -> Vec<SubBatchEntry> {
-        let begun = self.subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned);
+        let begun = self.subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned && sub.members_kept);
         begun.map(|sub| sub.entry.clone()).collect()
     }
 

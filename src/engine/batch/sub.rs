@@ -24,6 +24,8 @@ pub(crate) struct Sub {
     /// Whose it is; `None` while planned, and when its org is not configured now.
     pub(crate) org: Option<OrgId>,
     pub(crate) members: Arc<Vec<RequestNo>>,
+    /// Its file of members is durable: only then may the state name it.
+    pub(crate) members_kept: bool,
     /// A call or a write about it is under way: nothing else is begun.
     pub(crate) busy: bool,
     /// When something about it is due.
@@ -79,6 +81,7 @@ impl Sub {
     pub(crate) fn resumed(entry: SubBatchEntry, org: Option<OrgId>, members: Vec<RequestNo>, now: Now) -> Sub {
         let mut sub = Sub::new(entry, org, members, now);
         sub.resumed = true;
+        sub.members_kept = true;
         let said = |what: &str, at: Option<Wall>| Some((at?, what.to_owned()));
         let entry = &sub.entry;
         let known = [
@@ -108,6 +111,7 @@ impl Sub {
             entry,
             org,
             members: Arc::new(members),
+            members_kept: false,
             busy: false,
             next: now.mono,
             wish: RetryAfter::Absent,

@@ -90,18 +90,23 @@ fn b4_two_batches_that_fit_are_told_apart_by_their_results() {
 fn b4_a_batch_that_was_adopted_wrongly_is_let_go_of_when_its_results_are_there() {
     // The create was lost on its way, and a colleague's batch of the same size is found instead.
     let mut world = World::new(10, 10, Weather { gone: 100, ..Weather::default() }, 3);
-    let foreign = Theirs {
-        id: "foreign".to_owned(),
+    world.now = Mono::ZERO + 2 * HOUR;
+    world.restart(false);
+    let start = world.now;
+    let foreign = |id: &str, created: Mono, first: u32| Theirs {
+        id: id.to_owned(),
         org: OrgId(0),
-        members: (1_000..1_010).map(RequestNo).collect(),
-        created: Mono::ZERO,
-        visible: Mono::ZERO,
-        ends: Some(Mono::ZERO + 6 * HOUR),
+        members: (first..first + 10).map(RequestNo).collect(),
+        created,
+        visible: created,
+        ends: Some(created + 6 * HOUR),
         canceled: None,
         canceled_by_us: false,
         answered: None,
     };
-    world.batches.push(foreign);
+    world.batches.push(foreign("foreign", start, 1_000));
+    // The colleague makes batches of this size: whose the new one is, is a guess.
+    world.batches.push(foreign("foreign-too", start - HOUR / 2, 2_000));
     world.run_until(|world| world.notices.iter().any(|text| text.contains("adopted")));
     world.weather.gone = 0;
     assert_eq!(world.run(), 0);
@@ -298,6 +303,16 @@ fn b11_a_kill_at_every_edge_loses_nothing_and_creates_nothing_twice() {
         assert!(world.all_done(), "{wanted}");
         assert_eq!(world.n_creates, 6, "{wanted}");
         world.check_books();
+    }
+}
+
+#[test]
+fn b11_the_state_never_names_a_sub_batch_whose_members_are_not_durable() {
+    let mut world = World::new(60, 10, Weather::default(), 3);
+    while world.rested.is_none() {
+        world.step();
+        let named = world.part().entries();
+        assert!(named.iter().all(|entry| world.disk.members.contains_key(&entry.index)), "{:?}", world.now);
     }
 }
 
