@@ -88,8 +88,10 @@ impl Running {
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
+        // A run that goes on telling its progress hangs as well.
+        let until = Instant::now() + 2 * DEADLINE;
         loop {
-            match self.lines.recv_timeout(DEADLINE) {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => self.stdout.push_str(&line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("it hangs, after:\n{}", self.stdout),
