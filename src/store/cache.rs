@@ -4,7 +4,7 @@
 //! refused, because writing to it would damage what is somebody else's.
 //!
 //! Rows are appended, and found by an index over the first eight bytes of their key; the whole key stands in the row. Two
-//! other layouts were measured: a table sorted by random keys (`WITHOUT ROWID`) touches a page per answer of a kilobyte, and
+//! other layouts were rejected: a table sorted by random keys (`WITHOUT ROWID`) touches a page per answer of a kilobyte, and
 //! an index over whole keys is three times as large, so that every transaction rewrites three times as many pages. Keys
 //! that are equal in eight bytes and no further (one pair in a cache of six billion) displace each other: a miss.
 
