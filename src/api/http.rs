@@ -14,7 +14,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, H
 use reqwest::{Certificate, Client, Method, Request, Response, Url};
 use tokio::time::timeout;
 
-use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, Wall, WireSettings};
+use crate::model::{ApiError, OrgId, OrgSpec, Scrubber, Trouble, Wall, WireSettings};
 
 use super::body::{self, End};
 use super::look::{self, Finding, Sight};
@@ -313,14 +313,7 @@ impl Shared {
 
 /// The reply when no header of an answer arrived.
 fn unanswered((trouble, error): (Trouble, ApiError)) -> Reply {
-    Reply {
-        verdict: Verdict::Trouble(trouble, error),
-        limits: RateLimits::default(),
-        retry_after: RetryAfter::Absent,
-        request_id: None,
-        organization: None,
-        body: bytes::Bytes::new(),
-    }
+    Reply::unanswered(trouble, error)
 }
 
 pub(super) fn wall_now() -> Wall {

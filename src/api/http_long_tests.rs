@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::api::look::{Finding, Sight};
+use crate::model::Verdict;
 
 const STREAM: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_9\",\"type\":\"message\",\"content\":[],",

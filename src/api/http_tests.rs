@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::model::{AccountTrouble, Family, LimitKind, OrgId, Outcome, Secret};
+use crate::model::{RetryAfter, Verdict};
 
 const KEY: &str = "sk-ant-api03-the-key-of-this-test";
 const MESSAGE: &str = r#"{"id":"msg_1","type":"message","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}"#;

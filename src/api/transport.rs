@@ -9,7 +9,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 
 use super::look::Sight;
-use crate::model::{OrgId, RateLimits, RetryAfter, Verdict};
+use crate::model::{ApiError, OrgId, RateLimits, RetryAfter, Trouble, Verdict};
 
 /// One attempt at a request.
 #[derive(Debug, Clone)]
@@ -39,6 +39,20 @@ pub struct Reply {
     /// Valid JSON on one line, free of key material: the Message of an answer, the error body of an `invalid`
     /// (`{"type":"error","error":{…}}`), else empty.
     pub body: Bytes,
+}
+
+impl Reply {
+    /// The reply when not even the headers of an answer arrived.
+    pub fn unanswered(trouble: Trouble, error: ApiError) -> Reply {
+        Reply {
+            verdict: Verdict::Trouble(trouble, error),
+            limits: RateLimits::default(),
+            retry_after: RetryAfter::Absent,
+            request_id: None,
+            organization: None,
+            body: Bytes::new(),
+        }
+    }
 }
 
 /// A reply that is to come.

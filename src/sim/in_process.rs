@@ -11,7 +11,7 @@ use super::ticket::{Ending, SimResponse};
 use crate::api::look::{list_target, model_target, of_list, of_model};
 use crate::api::transport::{ReplyFuture, SightFuture};
 use crate::api::{Call, Reply, Sight, Transport, reply, stream};
-use crate::model::{ApiError, OrgId, OrgSpec, RateLimits, RetryAfter, Scrubber, Trouble, Verdict, WireSettings};
+use crate::model::{ApiError, OrgId, OrgSpec, Scrubber, Trouble, WireSettings};
 
 /// Carries calls to a simulation in the same process, on tokio's clock: on paused time hours pass in an instant.
 ///
@@ -133,14 +133,7 @@ impl Inner {
 /// A reply without an answer.
 fn trouble(trouble: Trouble, kind: &str, message: &str) -> Reply {
     let error = ApiError { kind: kind.to_owned(), message: message.to_owned(), ..ApiError::default() };
-    Reply {
-        verdict: Verdict::Trouble(trouble, error),
-        limits: RateLimits::default(),
-        retry_after: RetryAfter::Absent,
-        request_id: None,
-        organization: None,
-        body: bytes::Bytes::new(),
-    }
+    Reply::unanswered(trouble, error)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::super::{Scenario, answer_for};
 use super::*;
+use crate::model::Verdict;
 use crate::model::{AccountTrouble, Family, LimitKind, OrgId, Secret};
 
 fn org(key: &str) -> OrgSpec {
