@@ -9,7 +9,8 @@ use crate::model::{Family, Money};
 
 use super::card::{Card, LongPrompt};
 use super::prior::{BatchPrior, Prior};
-use super::{CatalogError, ModelInfo, Thinking};
+use super::takes::Takes;
+use super::{CatalogError, ModelInfo};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -47,13 +48,13 @@ struct ModelFile {
     #[serde(default)]
     aliases: Vec<String>,
     family: Option<Family>,
+    takes: Option<Takes>,
     price: PriceFile,
     long_prompt: Option<LongPromptFile>,
     context_tokens: u32,
     max_output_tokens: u32,
     min_cacheable_tokens: Option<u32>,
     retires: Option<String>,
-    thinking: Option<Thinking>,
     cost_balance_n: Option<u64>,
     source: Option<String>,
 }
@@ -144,12 +145,12 @@ impl ModelFile {
         });
         Ok(ModelInfo {
             family: self.family.unwrap_or_else(|| Family::of_model(&self.id)),
+            takes: self.takes,
             card: Card { standard: self.price.resolve().map_err(fail)?, long_prompt },
             context_tokens: self.context_tokens,
             max_output_tokens: self.max_output_tokens,
             min_cacheable_tokens: self.min_cacheable_tokens,
             retires: retires.transpose()?,
-            thinking: self.thinking,
             cost_balance_n: self.cost_balance_n,
             source: self.source,
             aliases: self.aliases,

@@ -7,6 +7,7 @@
 mod card;
 mod file;
 mod prior;
+mod takes;
 
 use std::collections::HashMap;
 
@@ -16,6 +17,7 @@ use crate::model::{Family, Money, Usage};
 
 pub use card::{Card, LongPrompt};
 pub use prior::{BatchPrior, Prior};
+pub use takes::{Sampling, Takes, ThinkingType};
 
 /// The catalog that the program is built with.
 const BUILTIN: &str = include_str!("../../assets/catalog.toml");
@@ -44,20 +46,6 @@ pub enum CatalogError {
     },
 }
 
-/// How a model thinks when a request does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Thinking {
-    /// Not unless it is asked to.
-    Off,
-    /// As much as it finds right; a request can turn it off.
-    Adaptive,
-    /// As much as it finds right; it can be kept to the spans between tools, not turned off.
-    BetweenTools,
-    /// As much as it finds right; it cannot be turned off.
-    Always,
-}
-
 /// A model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelInfo {
@@ -67,6 +55,8 @@ pub struct ModelInfo {
     pub aliases: Vec<String>,
     /// Its family.
     pub family: Family,
+    /// Which parameters it accepts; `None` when that is not known.
+    pub takes: Option<Takes>,
     /// Its prices.
     pub card: Card,
     /// The longest prompt and answer together, in tokens.
@@ -77,9 +67,6 @@ pub struct ModelInfo {
     pub min_cacheable_tokens: Option<u32>,
     /// The day from which it answers 404; `None` when no day was announced.
     pub retires: Option<Date>,
-    /// How it thinks when a request does not say; `None` when it is not known. Thinking is billed as output and counts
-    /// against `max_tokens`.
-    pub thinking: Option<Thinking>,
     /// Requests of the usual shape from which batches were found to be worth their wait; `None` when nobody measured it.
     pub cost_balance_n: Option<u64>,
     /// Where its figures are from, when that is not the source at the head of the catalog.
