@@ -12,6 +12,7 @@ pub mod notice;
 pub mod outcome;
 pub mod run;
 pub mod secret;
+pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod sub_batch;
