@@ -20,7 +20,14 @@ fn window(in_flight: u32, window: u32, ceiling: u32) -> WindowView {
 }
 
 fn limiter(limiter: Limiter, limit: u64, remaining: u64) -> LimiterView {
-    LimiterView { limiter, limit, remaining, headroom: remaining as f64 / limit as f64, full_in_ms: (limit - remaining) * 60_000 / limit, foreign: 0.0 }
+    LimiterView {
+        limiter,
+        limit,
+        remaining,
+        headroom: remaining as f64 / limit as f64,
+        full_in_ms: (limit - remaining) * 60_000 / limit,
+        foreign: 0.0,
+    }
 }
 
 /// A rate that waves around `level`, so that a sparkline has something to show.
@@ -49,9 +56,9 @@ fn run_course(seconds: u32, usd: f64) -> Course<RunStep> {
 /// Answers that take a second and a half, with a tail.
 fn latencies() -> Latencies {
     let mut counts = vec![0; Latencies::BUCKETS];
-    let by_ms = [(500, 90), (700, 320), (1_000, 810), (1_200, 1_100), (1_500, 980), (1_800, 520), (2_500, 210)];
-    for (ms, n) in by_ms.into_iter().chain([(3_000, 60), (4_000, 7), (6_000, 2), (11_000, 1)]) {
-        counts[Latencies::bucket_of(ms)] = n;
+    let first = Latencies::bucket_of(450);
+    for (bucket, n) in [14, 90, 320, 690, 1_010, 960, 570, 290, 110, 31, 9, 3, 0, 2, 0, 1].into_iter().enumerate() {
+        counts[first + bucket] = n;
     }
     Latencies { counts: counts.into(), p99_ms: 3_400 }
 }

@@ -13,6 +13,7 @@ pub mod help;
 pub mod hit;
 pub mod layout;
 pub mod panes;
+pub mod pictures;
 pub mod rows;
 pub mod words;
 
@@ -91,6 +92,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             Some(batches) => batches::render(buf, scene, batches, layout.middle()),
             None => {
                 orgs(buf, scene, &layout);
+                pictures::board::render(buf, scene, layout.pictures);
                 log(buf, scene, layout.log);
             }
         }
@@ -215,8 +217,8 @@ fn to_ascii(buf: &mut Buffer) {
             continue;
         }
         let plain = match shown {
-            "─" | "━" | "–" | "—" => "-",
-            "│" | "┃" => "|",
+            "─" | "━" | "–" | "—" | "╌" => "-",
+            "│" | "┃" | "┤" => "|",
             "┌" | "┐" | "└" | "┘" | "┏" | "┓" | "┗" | "┛" => "+",
             "█" | "▇" | "▉" | "▊" => "#",
             "▓" => "=",
