@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use crate::model::Money;
 use crate::model::snapshot::RunView;
@@ -14,6 +15,8 @@ use super::titled;
 
 /// Fewest rows that it needs.
 pub const ROWS_MIN: u16 = 5;
+/// A budget is drawn when it is at most so many times as high as the highest bar.
+const FARTHEST_BUDGET: f64 = 4.0;
 
 /// What the run will have cost when all that is open is done at the mean price of what was done; `None` before the first
 /// answer that cost something.
@@ -52,40 +55,49 @@ pub fn render(buf: &mut Buffer, area: Rect, run: &RunView, budget: Option<Money>
     if body.height < ROWS_MIN - 1 || columns < 16 {
         return;
     }
-    let Timeline { past, future, column_s } = timeline(run, columns);
-    let to_come = if over { theme.bad } else { theme.dim };
-    let final_cost = end.unwrap_or(run.cost);
-    let mut bars: Vec<Bar> =
-        past.iter().map(|cost| Bar { value: cost.usd(), style: theme.info, to_come: false }).collect();
-    bars.extend((1..=future).map(|n| {
-        let share = (n as f64 * column_s as f64 * 1_000.0 / run.eta_ms.unwrap_or(1).max(1) as f64).min(1.0);
-        Bar { value: run.cost.usd() + (final_cost.usd() - run.cost.usd()) * share, style: to_come, to_come: true }
-    }));
-    let drawn = bars.len();
-    bars.resize(columns.max(drawn), Bar::NOTHING);
-    let top = budget.map_or(0.0, Money::usd).max(final_cost.usd());
-    let label =
-        |usd: f64| if top < 10.0 { format!("${usd:.2}") } else { format!("${}", format::short_count(usd as u64)) };
-    let scale = Scale {
-        top,
-        labels: [label(top), label(top / 2.0), "$0".to_owned()],
-        line: budget.map(|budget| (budget.usd(), theme.warn)),
+    let times = timeline(run, columns);
+    let mut bars = bars(run, &times, end.unwrap_or(run.cost), if over { theme.bad } else { theme.dim }, theme);
+    let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    bars.resize(columns.max(bars.len()), Bar::NOTHING);
+    // A budget that is far away would flatten the picture: its figure is in the title.
+    let line = budget.map(Money::usd).filter(|budget| *budget <= most * FARTHEST_BUDGET);
+    let top = line.unwrap_or(0.0).max(most);
+    let label = |usd: f64| match top {
+        100.0.. => format!("${}", format::short_count(usd as u64)),
+        0.1.. => format!("${usd:.2}"),
+        _ => format!("${usd:.4}"),
     };
+    let labels = [label(top), label(top / 2.0), "$0".to_owned()];
+    let scale = Scale { top, labels, line: line.map(|budget| (budget, theme.warn)) };
     axis::bars(buf, Rect { height: body.height - 1, ..body }, &bars, &scale, theme);
-    let ago = format!("-{}", format::span(column_s * past.len() as u64 * 1_000));
-    let mut line = format!("{}{ago}", " ".repeat(usize::from(LABELS)));
-    for (column, text) in [
-        (past.len(), "now".to_owned()),
-        (past.len() + future, format!("+{}", format::span(column_s * future as u64 * 1_000))),
-    ] {
-        let from = line.len();
+    put(buf, body, body.height - 1, [styled(foot(&times), theme.dim)]);
+}
+
+/// What was paid, and what is to come up to the end of the picture.
+fn bars(run: &RunView, times: &Timeline, end: Money, to_come: Style, theme: &Theme) -> Vec<Bar> {
+    let (now, eta_ms) = (run.cost.usd(), run.eta_ms.unwrap_or(0).max(1) as f64);
+    let past = times.past.iter().map(|cost| Bar { value: cost.usd(), style: theme.info, to_come: false });
+    let future = (1..=times.future).map(|column| {
+        let share = (column as f64 * times.column_s as f64 * 1_000.0 / eta_ms).min(1.0);
+        Bar { value: now + (end.usd() - now) * share, style: to_come, to_come: true }
+    });
+    past.chain(future).collect()
+}
+
+/// The time axis.
+fn foot(times: &Timeline) -> String {
+    let span = |columns: usize| format::span(times.column_s.saturating_mul(columns as u64).saturating_mul(1_000));
+    let past = times.past.len();
+    let mut line = format!("{}-{}", " ".repeat(usize::from(LABELS)), span(past));
+    let ends = [(past, "now".to_owned()), (past + times.future, format!("+{}", span(times.future)))];
+    for (column, text) in ends.into_iter().take(if times.future > 0 { 2 } else { 1 }) {
         let at = (usize::from(LABELS) + column).saturating_sub(text.len());
-        if at > from && (text == "now" || future > 0) {
-            line.push_str(&" ".repeat(at - from));
+        if at > line.len() {
+            line.push_str(&" ".repeat(at - line.len()));
             line.push_str(&text);
         }
     }
-    put(buf, body, body.height - 1, [styled(line, theme.dim)]);
+    line
 }
 
 /// The columns of the picture.
