@@ -170,12 +170,11 @@ fn warn_of_losses(end: &RunEnd, handle: &EngineHandle, log_file: &Path) {
     let n = format::count(closed.n_unsynced);
     let why = closed.trouble.as_deref().unwrap_or("unknown trouble");
     let run_id = handle.snapshot().runs.first().map(|run| run.run_id.clone()).unwrap_or_default();
-    let places = [log_file.parent().map(Path::to_owned), Some(std::env::temp_dir())];
-    match rescue::keep(places.into_iter().flatten(), &run_id, &closed.unwritten) {
+    match rescue::keep(rescue::places(log_file.parent()), &run_id, &closed.unwritten) {
         Ok(kept) => out::say(&format!(
             "fandeck: {n} answers are not in the run directory: {why}\n\
-             fandeck: they are kept in {kept}. Put them into the journal before the run is resumed, or they are paid for \
-             again: cat {kept} >> {journal}",
+             fandeck: they are kept in {kept}, and `fandeck resume` puts them into the journal. A resume that cannot see that \
+             file, on another machine, pays for them again: there, first cat {kept} >> {journal}",
             kept = kept.display(),
             journal = closed.dir.journal_path().display()
         )),

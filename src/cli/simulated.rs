@@ -72,8 +72,8 @@ impl Simulated {
         make: impl FnOnce(&Setup) -> Result<(Ready, Indexed), Failure>,
     ) -> Outcome {
         runtime()?.block_on(async {
-            let (ready, indexed, setup) = self.serve(make).await?;
-            let logging = Logging::start(front, &beside(run_dir, ".logs"), run_dir, setup.scrubber.clone())?;
+            let (ready, indexed, setup) = self.serve(run_dir, make).await?;
+            let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), config: None, leave_when_done: true };
             let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
             drive(engine, run, &shown, &logging).await
@@ -83,6 +83,7 @@ impl Simulated {
     /// Serves the simulation for as long as the runtime lives, to the run that `make` makes ready for it.
     pub(crate) async fn serve(
         self,
+        run_dir: &Path,
         make: impl FnOnce(&Setup) -> Result<(Ready, Indexed), Failure>,
     ) -> Result<(Ready, Indexed, Setup), Failure> {
         let listener = TcpListener::bind("127.0.0.1:0")
@@ -90,7 +91,8 @@ impl Simulated {
             .map_err(|error| Failure::internal(format!("failed to open a loopback port: {error}")))?;
         let address =
             listener.local_addr().map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
-        let setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
+        let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
+        setup.log_dir = beside(run_dir, ".logs");
         let (ready, indexed) = make(&setup)?;
         let sim = SharedSim::new(self.scenario, self.seed, self.scale);
         tokio::spawn(serve(listener, sim, std::future::pending()));

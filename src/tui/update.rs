@@ -136,7 +136,7 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
 
 fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if let Err(reason) = valid(action, ui, snapshot) {
-        if !matches!(action, Action::Dismiss | Action::LogFollow) {
+        if !matches!(action, Action::Dismiss | Action::LogFollow | Action::Back) {
             say(ui, reason, Tone::Bad, now);
         }
         return Vec::new();

@@ -59,7 +59,7 @@ pub(super) async fn resume(
     let (ready, indexed, setup) = match Simulated::of_run(&run) {
         Some(simulated) => {
             let simulated = simulated.map_err(words)?;
-            simulated.serve(move |setup| resume_command::open(&args, setup)).await.map_err(words)?
+            simulated.serve(&dir, move |setup| resume_command::open(&args, setup)).await.map_err(words)?
         }
         None => {
             blocking(move || {
@@ -86,7 +86,8 @@ pub(super) async fn resume(
 /// Starts the demo, in a directory of its own.
 pub(super) async fn demo(console: Console) -> Result<Attached, String> {
     let made = blocking(|| demo_command::make(&DemoArgs::usual()).map_err(words)).await?;
-    let (ready, indexed, setup) = made.simulated.serve(|setup| made.seed.ready(setup)).await.map_err(words)?;
+    let (ready, indexed, setup) =
+        made.simulated.serve(&made.run_dir, |setup| made.seed.ready(setup)).await.map_err(words)?;
     if let Ok(runs) = runs_dir(console.0.config.as_deref()) {
         crate::cli::run::remember(&runs, ready.dir.path());
     }

@@ -1,14 +1,14 @@
 //! The runs found: which are shown, which one is selected, and what can be done with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::moved;
+use super::{Screen, moved};
 use crate::model::{Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::tui::action::Context::Runs;
 use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
-use crate::tui::backstage::{Assessment, Errand, RunFacts, RunRow, RunsFound};
+use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunRow, RunsFound};
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
 use crate::tui::state::{Ask, Deed, Tone, UiState};
@@ -218,6 +218,9 @@ pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
         Action::ReportRun,
         Action::DeleteRun,
     ];
+    if [Action::Sort, Action::Show, Action::Filter].contains(&action) && ui.runs.total() == 0 {
+        return Err("there is no run to show".to_owned());
+    }
     if !of_a_run.contains(&action) {
         return Ok(());
     }
@@ -257,6 +260,12 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     }
 }
 
+/// Whether a directory is that of the run that goes on here.
+pub fn is_shown(ui: &UiState, snapshot: &Snapshot, dir: &Path) -> bool {
+    let here = ui.driver == Driver::Here && !ui.is_over(snapshot);
+    here && snapshot.runs.iter().any(|run| Path::new(&run.dir) == dir)
+}
+
 fn act_on_selected(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     let (dir, facts) = match ui.runs.selected_row() {
         Some(RunRow { dir, facts: Ok(facts) }) => (dir.clone(), Some(facts.clone())),
@@ -264,6 +273,10 @@ fn act_on_selected(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: M
         None => return Vec::new(),
     };
     let (errand, what) = match action {
+        Action::OpenRun if is_shown(ui, snapshot, &dir) => {
+            ui.go_to(Screen::Live);
+            return Vec::new();
+        }
         Action::OpenRun => (Errand::Open { dir }, "open the run"),
         Action::ResumeRun => (Errand::Assess { dir, re_drive: false }, "find out what is left to send"),
         Action::ReDriveRun => (Errand::Assess { dir, re_drive: true }, "find out what would be sent again"),

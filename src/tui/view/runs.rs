@@ -10,6 +10,7 @@ use crate::report::text::{cut, fit, fit_right, harmless};
 use crate::report::{format, summary};
 use crate::tui::action::Action;
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
+use crate::tui::screens::runs::is_shown;
 use crate::tui::state::UiState;
 
 use super::hit::Target;
@@ -103,9 +104,13 @@ fn welcome(buf: &mut Buffer, scene: &Scene<'_>, found: &RunsFound, area: Rect) {
     let mut lines = vec![
         (String::new(), "No runs yet.".to_owned(), theme.strong),
         (String::new(), String::new(), theme.text),
-        (key(Action::StartDemo), "start the demo: everything, simulated; no key, no network".to_owned(), theme.text),
+        (
+            key(Action::StartDemo),
+            "the demo: everything, simulated; no key, no network, nothing to pay".to_owned(),
+            theme.key,
+        ),
         (key(Action::Help), "the keys of this screen".to_owned(), theme.text),
-        (key(Action::Quit), "leave, and run a file: fandeck run FILE".to_owned(), theme.text),
+        (key(Action::Quit), "leave, and run a file of your own: fandeck run FILE".to_owned(), theme.text),
         (String::new(), String::new(), theme.text),
     ];
     if found.orgs.is_empty() {
@@ -227,7 +232,7 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
     if let Some(reason) = &facts.reason {
         lines.push(("reason", reason.clone()));
     }
-    lines.push(("next", next(scene, facts)));
+    lines.push(("next", next(scene, run, facts)));
     for (row, (name, value)) in (1..area.height).zip(lines) {
         let value = cut(&harmless(&value), width.saturating_sub(13)).into_owned();
         put(buf, area, row, [styled(format!(" {name:<10} "), theme.dim), styled(value, theme.text)]);
@@ -235,11 +240,13 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
 }
 
 /// What can be done with it now, with the keys.
-fn next(scene: &Scene<'_>, facts: &RunFacts) -> String {
+fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
     let key = |action| scene.ui.keymap.hint(action);
     let watch = key(Action::OpenRun);
     let export = key(Action::ExportRun);
-    if facts.owner.is_some() {
+    if is_shown(scene.ui, scene.snapshot, &run.dir) {
+        format!("{watch} shows it: it is driven here")
+    } else if facts.owner.is_some() {
         format!("{watch} watches it: another process drives it")
     } else if facts.resumable {
         let (resume, left) = (key(Action::ResumeRun), format::count(facts.counts.open()));
