@@ -1,13 +1,12 @@
 //! The orgs: from `[[orgs]]` of the config file, or from the three variables that everybody has set already.
 
-use crate::model::{Family, OrgSpec, Secret};
+use crate::model::{Family, OrgSpec, Secret, suggest};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
 use super::resolve::given_env;
 use super::rules;
 use super::settings::SettingLine;
-use super::suggest;
 use super::tree::{Given, Raw, Table};
 
 /// Label and variable of each org that needs no config file.

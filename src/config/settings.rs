@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, ScreenSettings, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -30,6 +30,8 @@ pub struct Settings {
     pub confirm_above_usd: Money,
     /// How batches are driven.
     pub batch: BatchSettings,
+    /// How the screens look and behave.
+    pub screen: ScreenSettings,
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.
