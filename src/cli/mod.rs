@@ -5,6 +5,7 @@
 //! what they hand to these two.
 
 mod args;
+mod books;
 mod cancel;
 mod config;
 mod demo;

@@ -8,7 +8,10 @@ use crate::api::batches::BatchTransport;
 use crate::api::{HttpTransport, Transport};
 use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
+use crate::engine::OthersToday;
+use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+use crate::store::{Listed, list_runs, stamp};
 
 use super::args::DriveArgs;
 use super::failure::Failure;
@@ -40,6 +43,8 @@ pub(crate) struct Setup {
     pub group_commit: Duration,
     /// Cost above which a run has to be confirmed.
     pub confirm_above: Money,
+    /// What a run may cost and do at most.
+    pub limits: Limits,
 }
 
 /// Resolves the settings: file, environment, flags.
@@ -63,6 +68,8 @@ impl Setup {
             sub_batch_size: args.sub_batch_size,
             max_open_sub_batches: args.max_open_sub_batches,
             poll_every: args.poll_every.clone(),
+            max_cost: args.max_cost,
+            max_requests: args.max_requests,
             orgs: args.orgs.clone().unwrap_or_default(),
             cache_dir: args.cache_dir.clone(),
             no_cache: args.no_cache,
@@ -78,7 +85,23 @@ impl Setup {
         setup.log_dir = settings.log_dir;
         setup.group_commit = settings.group_commit;
         setup.confirm_above = settings.confirm_above_usd;
+        setup.limits = settings.limits;
         Ok(setup)
+    }
+
+    /// What other runs of this user have spent today; nothing when no day is limited.
+    pub(crate) fn others_today(&self, run_id: &str) -> Money {
+        match self.limits.per_day {
+            Some(_) => spent_today(&self.runs_dir, run_id),
+            None => Money::ZERO,
+        }
+    }
+
+    /// The same, to be asked again while the run goes on.
+    pub(crate) fn watches_others(&self, run_id: &str) -> Option<OthersToday> {
+        self.limits.per_day?;
+        let (runs_dir, run_id) = (self.runs_dir.clone(), run_id.to_owned());
+        Some(Arc::new(move || spent_today(&runs_dir, &run_id)))
     }
 
     /// As for a run without any option, to speak to the orgs.
@@ -104,6 +127,20 @@ impl Setup {
             log_dir: PathBuf::new(),
             group_commit: Duration::from_millis(10),
             confirm_above: Money::ZERO,
+            limits: Limits::default(),
         })
     }
+}
+
+/// What the runs in a directory but one have spent today, what they have in doubt included. A run that cannot be read, and
+/// one that is kept elsewhere, is not seen.
+fn spent_today(runs_dir: &Path, but: &str) -> Money {
+    let mut today = stamp::to_string(stamp::now());
+    today.truncate("2026-11-29".len());
+    let runs = list_runs(runs_dir).unwrap_or_default();
+    let spent = |listed: &Listed| {
+        let peek = listed.run.as_ref().ok().filter(|peek| peek.run.run_id != but)?;
+        peek.state.books.by_day.get(&today).copied()
+    };
+    runs.iter().filter_map(spent).sum()
 }

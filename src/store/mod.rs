@@ -47,7 +47,7 @@ pub use journal::LineMeta;
 pub use listing::{Listed, list_runs};
 pub use lock::Owner;
 pub use members::Members;
-pub use recovery::{Last, OrgSums, Recovered, Torn, recover};
+pub use recovery::{Last, Recovered, Torn, recover};
 pub use row::Row;
 pub use run_file::{InputFile, RunFile};
 pub use state_file::{OrgState, StateFile};
