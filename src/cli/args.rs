@@ -80,6 +80,9 @@ pub(crate) struct DriveArgs {
     /// Attempts that the run may make, over all of its sessions
     #[arg(long, value_name = "N")]
     pub max_requests: Option<u32>,
+    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
     /// The cost that was authorised, in USD: a run that is projected to cost more than 1.5 times that is refused
     #[arg(long, value_name = "USD")]
     pub authorized_cost: Option<f64>,

@@ -14,6 +14,7 @@ use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, Wi
 use crate::store::{Listed, list_runs, stamp};
 
 use super::args::DriveArgs;
+use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
 
@@ -45,6 +46,8 @@ pub(crate) struct Setup {
     pub confirm_above: Money,
     /// What a run may cost and do at most.
     pub limits: Limits,
+    /// The cost that was authorised.
+    pub authorized: Option<Money>,
 }
 
 /// Resolves the settings: file, environment, flags.
@@ -86,7 +89,22 @@ impl Setup {
         setup.group_commit = settings.group_commit;
         setup.confirm_above = settings.confirm_above_usd;
         setup.limits = settings.limits;
+        if let Some(text) = &args.deadline {
+            setup.limits.deadline = Some(deadline::parse(text, stamp::now())?.0);
+        }
+        setup.authorized = authorized(args.authorized_cost)?;
         Ok(setup)
+    }
+
+    /// Takes over the limits that a run had before, where none are given now. A deadline was one of its session.
+    pub(crate) fn keep_limits(&mut self, before: &Limits) {
+        let limits = &mut self.limits;
+        limits.max_cost = limits.max_cost.or(before.max_cost);
+        limits.max_requests = limits.max_requests.or(before.max_requests);
+        limits.per_day = limits.per_day.or(before.per_day);
+        for (label, max_cost) in &before.of_orgs {
+            limits.of_orgs.entry(label.clone()).or_insert(*max_cost);
+        }
     }
 
     /// What other runs of this user have spent today; nothing when no day is limited.
@@ -128,6 +146,7 @@ impl Setup {
             group_commit: Duration::from_millis(10),
             confirm_above: Money::ZERO,
             limits: Limits::default(),
+            authorized: None,
         })
     }
 }
@@ -143,4 +162,15 @@ fn spent_today(runs_dir: &Path, but: &str) -> Money {
         peek.state.books.by_day.get(&today).copied()
     };
     runs.iter().filter_map(spent).sum()
+}
+
+/// The authorised cost, as it was given.
+fn authorized(usd: Option<f64>) -> Result<Option<Money>, Failure> {
+    match usd {
+        None => Ok(None),
+        Some(usd) if usd.is_finite() && (0.0..=1e6).contains(&usd) => Ok(Some(Money::from_usd(usd))),
+        Some(usd) => {
+            Err(Failure::usage(format!("--authorized-cost {usd}: must be an amount in USD from 0 to 1000000")))
+        }
+    }
 }

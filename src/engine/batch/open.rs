@@ -43,14 +43,16 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
             return open(part, ctx);
         }
         // The whole of it counts from here on: what a batch was given is paid for, whatever becomes of it.
-        let at_most = sub.worst(ctx.ledger, ctx.sizes);
+        if part.subs[at].at_most == Money::ZERO {
+            part.subs[at].at_most = part.subs[at].worst(ctx.ledger, ctx.sizes);
+        }
+        let at_most = part.subs[at].at_most;
         let Some(org) = pick(part, at, at_most, ctx) else { return };
         let label = part.label(org);
         let sub = &mut part.subs[at];
         if !sub.step(SubBatchStatus::Creating) {
             continue;
         }
-        sub.at_most = at_most;
         ctx.ledger.reserve_batches(part.reserved());
         let sub = &mut part.subs[at];
         sub.org = Some(org);

@@ -182,7 +182,8 @@ impl BatchRun {
 
     /// Begins whatever is due.
     pub(crate) fn tick(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.now.mono < self.wake && ctx.out.is_empty() {
+        // While a limit keeps the next create back, every call that ends may make room for it.
+        if ctx.now.mono < self.wake && ctx.out.is_empty() && self.blocked.is_none() {
             return;
         }
         for at in 0..self.subs.len() {
