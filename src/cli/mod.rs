@@ -8,6 +8,7 @@ mod args;
 mod books;
 mod cancel;
 mod config;
+mod console;
 mod deadline;
 mod demo;
 mod demo_input;
