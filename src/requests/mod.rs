@@ -16,6 +16,7 @@ mod scan;
 mod shape;
 mod shapes;
 mod spool;
+mod tags;
 
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
 pub use fingerprint::{Fingerprint, fingerprints};
@@ -26,6 +27,7 @@ pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use shapes::{ShapeUse, shapes};
 pub use spool::spool;
+pub use tags::Tags;
 
 #[cfg(test)]
 mod fingerprint_tests;

@@ -255,6 +255,11 @@ impl JournalLine<'_> {
         }
     }
 
+    /// When the answer was there; `None` when the line does not say.
+    pub(super) fn at(&self) -> Option<&str> {
+        Some(&*self.fandeck.at).filter(|at| !at.is_empty())
+    }
+
     /// The day (UTC) of the answer, as `2026-11-29`; `None` without one.
     pub(super) fn day(&self) -> Option<&str> {
         self.fandeck.at.get(..10)
