@@ -4,6 +4,7 @@
 //! others; all the others import it. A word that the operator meets on a screen, in a log line or in JSON is spelled
 //! here once, in kebab-case, and used everywhere else by its type.
 
+pub mod browse;
 pub mod command;
 pub mod ids;
 pub mod limits;
