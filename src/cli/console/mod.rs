@@ -1,6 +1,7 @@
 //! What lies behind the screens: the product does errands for them, off their thread.
 
 mod look;
+mod requests;
 mod runs;
 
 use std::path::Path;
@@ -16,12 +17,13 @@ pub(crate) struct Console {
     runtime: Handle,
     /// The configuration file that was named.
     config: Option<std::path::PathBuf>,
+    requests: Arc<requests::Requests>,
 }
 
 impl Console {
     /// For the runtime that it is called in.
     pub(crate) fn new(config: Option<&Path>) -> Arc<Console> {
-        Arc::new(Console { runtime: Handle::current(), config: config.map(Path::to_owned) })
+        Arc::new(Console { runtime: Handle::current(), config: config.map(Path::to_owned), requests: Arc::default() })
     }
 
     /// Computes or reads on a thread where that may take its time.
@@ -49,6 +51,17 @@ impl Backstage for Console {
                 let runtime = self.runtime.clone();
                 let look = move || -> Result<Attached, String> { look::attach(&dir, &runtime) };
                 self.elsewhere(look, Answer::Attached)
+            }
+            Errand::Requests { dir, query } => {
+                let requests = Arc::clone(&self.requests);
+                self.elsewhere(move || requests.page(&dir, &query), Answer::Requests)
+            }
+            Errand::Request { dir, no } => {
+                let requests = Arc::clone(&self.requests);
+                self.elsewhere(
+                    move || requests.detail(&dir, no),
+                    move |detail| Answer::Request(no, detail.map(Box::new)),
+                )
             }
         }
     }
