@@ -1,6 +1,6 @@
 //! Actions that belong to no screen of their own: to lists, to all screens, to the overlays.
 
-use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Requests, Runs};
+use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Reader, Requests, Runs};
 use super::{Action, ActionInfo, Context, changing, entry};
 
 /// Screens that are a list.
@@ -77,8 +77,9 @@ pub const LAST: &[ActionInfo] = &[
 pub const OVERLAYS: &[ActionInfo] = &[
     entry(Action::CloseHelp, "close-help", &["esc", "?", "f1", "q"], "close the help", Some("close"), &[Help]),
     entry(Action::HelpSearch, "help-search", &["/"], "search by name, key or text", Some("search"), &[Help]),
-    entry(Action::HelpDown, "help-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help]),
-    entry(Action::HelpUp, "help-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help]),
+    entry(Action::CloseReader, "close-reader", &["esc", "q", "enter"], "close the text", Some("close"), &[Reader]),
+    entry(Action::ScrollDown, "scroll-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help, Reader]),
+    entry(Action::ScrollUp, "scroll-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help, Reader]),
     entry(Action::KeepText, "keep-text", &["enter"], "keep the text of the field", Some("keep"), &[Field]),
     entry(Action::DropText, "drop-text", &["esc"], "give up the text of the field", Some("drop"), &[Field]),
     entry(Action::Drain, "drain", &["d"], "let what is in flight finish, then leave", Some("drain"), &[QuitDialog]),

@@ -13,7 +13,7 @@ use crate::model::{Command, Mono, RequestNo, Snapshot};
 use crate::tui::action::Context::Requests;
 use crate::tui::action::{Action, ActionInfo, changing, entry};
 use crate::tui::backstage::{Driver, Errand};
-use crate::tui::commands::{say, send};
+use crate::tui::commands::{ask, say, send};
 use crate::tui::field::TextField;
 use crate::tui::screens::Screen;
 use crate::tui::state::{Tone, UiState, shown_run};
@@ -235,7 +235,7 @@ pub(in crate::tui) fn close(ui: &mut UiState) -> bool {
 ///
 /// # Errors
 /// The reason.
-pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
+pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
     let requests = &ui.requests;
     match action {
         Action::InspectDown | Action::InspectUp if !requests.inspecting => {
@@ -248,9 +248,9 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
                 return Err(format!("request {} is {}: nothing is to be sent again", row.no.0, row.class.as_str()));
             }
             match ui.driver {
-                _ if ui.is_over(snapshot) => Err("the run is over: resume it, and it is sent again".to_owned()),
-                Driver::Here => Ok(()),
-                _ => Err("another process drives the run".to_owned()),
+                Driver::Elsewhere => Err("another process drives the run".to_owned()),
+                // What is left of a run that is over is sent again by a resume, which says first what it will cost.
+                _ => Ok(()),
             }
         }
         _ => Ok(()),
@@ -289,9 +289,13 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     Vec::new()
 }
 
-/// The command carries the request and the outcome that were shown.
+/// The command carries the request and the outcome that were shown. A run that is over is resumed, with all that is left.
 fn re_drive(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     let (Some(run), Some(row)) = (shown_run(snapshot), ui.requests.row()) else { return Vec::new() };
+    if ui.driver != Driver::Here || ui.is_over(snapshot) {
+        let errand = Errand::Assess { dir: PathBuf::from(&run.dir), re_drive: true };
+        return ask(ui, errand, "look what a resume would send".to_owned(), snapshot, now);
+    }
     let (no, seen, slot) = (row.no, row.class.outcome(), run.slot);
     send(ui, Command::ReDriveRequest { run: slot, no, seen }, format!("send request {} again", no.0), None, now)
 }

@@ -217,7 +217,8 @@ fn a_re_drive_names_the_request_and_the_outcome_that_were_shown_and_only_a_re_dr
     (desk.ui.read_only, desk.snapshot) = (false, fixtures::finished());
     desk.act(Action::ReDriveRequest);
     assert_eq!(desk.commands.len(), 1);
-    assert!(desk.ui.toast.as_ref().unwrap().text.contains("resume it"));
+    let dir = PathBuf::from(&desk.snapshot.runs[0].dir);
+    assert_eq!(desk.asked, [Errand::Assess { dir, re_drive: true }], "a run that is over is resumed, which asks first");
 }
 
 #[test]
