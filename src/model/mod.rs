@@ -5,6 +5,8 @@
 //! here once, in kebab-case, and used everywhere else by its type.
 
 pub mod command;
+pub mod finding;
+pub mod format;
 pub mod ids;
 pub mod limits;
 pub mod money;
@@ -18,6 +20,7 @@ pub mod sub_batch;
 pub mod time;
 
 pub use command::{Command, CommandOutcome};
+pub use finding::{Figure, Finding, Severity};
 pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};
 pub use limits::{Bucket, LimitKind, RateLimits, RetryAfter};
 pub use money::Money;
