@@ -1,7 +1,6 @@
 //! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
 
 use std::io;
-use std::path::Path;
 
 use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
@@ -9,8 +8,10 @@ use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{format, json, plain, summary};
 use crate::store::{RunDir, StateFile};
 use crate::tui;
+use crate::tui::backstage::{Attached, Driver};
 
 use super::args::ShowArgs;
+use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::store_failure;
@@ -98,7 +99,10 @@ async fn show(handle: &EngineHandle, shown: &Shown, logging: &Logging, by_signal
             plain::run(handle.clone(), io::stdout(), options, code).await.map_err(failed)?;
         }
         Front::Screen => {
-            let exit = tui::run(handle.clone(), options(shown, logging), Some(logging.feed.clone())).await;
+            let exit = {
+                let attached = Attached { handle: handle.clone(), driver: Driver::Here };
+                tui::run(Some(attached), Console::new(None), options(shown, logging), Some(logging.feed.clone())).await
+            };
             match &exit {
                 Ok(tui::TuiExit::Interrupted) => by_signal.note(130),
                 Ok(tui::TuiExit::Terminated) => by_signal.note(143),
@@ -152,12 +156,11 @@ fn warn_of_losses(end: &RunEnd, handle: &EngineHandle, logging: &Logging) {
     let n = format::count(closed.n_unsynced);
     let why = closed.trouble.as_deref().unwrap_or("unknown trouble");
     let run_id = handle.snapshot().runs.first().map(|run| run.run_id.clone()).unwrap_or_default();
-    let places = [logging.file.parent().map(Path::to_owned), Some(std::env::temp_dir())];
-    match rescue::keep(places.into_iter().flatten(), &run_id, &closed.unwritten) {
+    match rescue::keep(rescue::places(logging.file.parent()), &run_id, &closed.unwritten) {
         Ok(kept) => out::say(&format!(
             "fandeck: {n} answers are not in the run directory: {why}\n\
-             fandeck: they are kept in {kept}. Put them into the journal before the run is resumed, or they are paid for \
-             again: cat {kept} >> {journal}",
+             fandeck: they are kept in {kept}, and `fandeck resume` puts them into the journal. A resume that cannot see that \
+             file, on another machine, pays for them again: there, first cat {kept} >> {journal}",
             kept = kept.display(),
             journal = closed.dir.journal_path().display()
         )),

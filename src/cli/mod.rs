@@ -8,6 +8,7 @@ mod args;
 mod audit;
 mod cancel;
 mod config;
+mod console;
 mod demo;
 mod demo_input;
 mod drive;

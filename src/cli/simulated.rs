@@ -41,6 +41,11 @@ impl Simulated {
         Ok(Simulated { name: name.to_owned(), scenario, seed, scale })
     }
 
+    /// Whether a run was made against a simulation.
+    pub(crate) fn is_of_run(run: &RunFile) -> bool {
+        run.settings.contains_key(SCENARIO)
+    }
+
     /// The simulation that a run was made against; `None` for a run against an API.
     pub(crate) fn of_run(run: &RunFile) -> Option<Result<Simulated, Failure>> {
         let name = run.settings.get(SCENARIO)?;
@@ -73,10 +78,10 @@ impl Simulated {
             let address = listener
                 .local_addr()
                 .map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
-            let setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
+            let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
+            setup.log_dir = beside(run_dir, ".logs");
             let (ready, indexed) = make(&setup)?;
-            let log_dir = beside(run_dir, ".logs");
-            let logging = Logging::start(front, &log_dir, run_dir, setup.scrubber.clone())?;
+            let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), leave_when_done: true };
             let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
             let sim = SharedSim::new(self.scenario, self.seed, self.scale);
