@@ -7,6 +7,9 @@ use super::reads::{Plan, Prices, minutes_apart};
 use crate::model::format::{count, percent};
 use crate::model::{Figure, Finding, Money, Severity};
 
+/// Tokens below which a shared prefix is not worth a word.
+pub(super) const MIN_TOKENS: u64 = 100;
+
 /// Most breakpoints of a request.
 const MAX_BREAKPOINTS: usize = 4;
 
@@ -224,7 +227,8 @@ fn one_org(levels: &[(Level, &Sums)], model: &Model<'_>, now: &Choice) -> Option
 
 /// Shared prefixes that no breakpoint helps, because they are too short.
 fn too_short(levels: &[(Level, &Sums)], model: &Model<'_>) -> Option<Finding> {
-    let (level, sums) = levels.iter().rev().find(|(_, sums)| sums.too_short.n * 2 > model.lines.n)?;
+    let worth_a_word = |sums: &Sums| sums.too_short.n * 2 > model.lines.n && sums.too_short_tokens >= MIN_TOKENS;
+    let (level, sums) = levels.iter().rev().find(|(_, sums)| worth_a_word(sums))?;
     let figure = Figure::Tokens(sums.too_short_tokens);
     sums.too_short.finding(Severity::Note, "prefix-too-short-to-cache", figure, |n| {
         (

@@ -106,7 +106,7 @@ impl<'f> Models<'f> {
     fn add(&mut self, name: &str) -> u8 {
         let facts = self.facts;
         let info = facts.catalog.lookup(name);
-        let family = info.map_or_else(|| Family::of_model(name), |info| info.family);
+        let family = facts.catalog.family(name);
         let in_flight = f64::from(facts.in_flight[family.ix()].max(1));
         let id = info.map_or(name, |info| info.id.as_str());
         let number = self.known.len() as u8;
@@ -117,7 +117,7 @@ impl<'f> Models<'f> {
             lines: Tally::default(),
             orgs: f64::from(facts.orgs.max(1)),
             in_flight,
-            per_minute: in_flight * 60.0 / latency_s(family),
+            per_minute: in_flight * 60.0 / facts.catalog.prior(family).latency_p50_s,
         });
         self.numbers.insert(name.to_owned(), number);
         number
@@ -144,14 +144,5 @@ impl<'f> Models<'f> {
                 "split the file by model".to_owned(),
             )
         })
-    }
-}
-
-/// Median latency of an answer, seconds.
-fn latency_s(family: Family) -> f64 {
-    match family {
-        Family::Haiku => 0.75,
-        Family::Sonnet => 1.5,
-        Family::Opus | Family::Fable | Family::Other => 3.5,
     }
 }

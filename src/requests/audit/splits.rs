@@ -1,7 +1,7 @@
 //! What is said of constant texts that share their block with something that varies.
 
 use super::blocks::Section;
-use super::caching::prices;
+use super::caching::{MIN_TOKENS, prices};
 use super::facts::{Model, Models};
 use super::heads::{Heads, Kind};
 use super::prefixes::min_tokens;
@@ -9,9 +9,6 @@ use super::reads::{Plan, Reads};
 use super::tokens;
 use crate::model::format::count;
 use crate::model::{Figure, Finding, Money, Severity};
-
-/// Tokens below which nobody would take the trouble.
-const MIN_TOKENS: u64 = 100;
 
 /// All findings about such texts.
 pub(super) fn findings(heads: &Heads, models: &Models<'_>) -> Vec<Finding> {
