@@ -49,7 +49,7 @@ pub fn main() -> u8 {
         }
     };
     let outcome = match cli.command {
-        None => home::home(),
+        None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Audit(args)) => audit::audit(&args),
