@@ -6,6 +6,8 @@
 
 pub mod browse;
 pub mod command;
+pub mod finding;
+pub mod format;
 pub mod ids;
 pub mod limits;
 pub mod money;
@@ -21,6 +23,7 @@ pub mod sub_batch;
 pub mod time;
 
 pub use command::{Command, CommandOutcome};
+pub use finding::{Figure, Finding, Severity};
 pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};
 pub use limits::{Bucket, LimitKind, RateLimits, RetryAfter};
 pub use money::Money;
