@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Run a file of requests
     Run(RunArgs),
+    /// Say what the API will refuse in a file of requests, and what a prompt cache would save; nothing is sent
+    Audit(AuditArgs),
     /// Go on with a run directory
     Resume(ResumeArgs),
     /// Cancel a sub-batch that is stuck, and let the run finish it on the sync path
@@ -170,6 +172,23 @@ pub(crate) struct RunArgs {
     /// How to drive it
     #[command(flatten)]
     pub drive: DriveArgs,
+}
+
+/// `fandeck audit`.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// The file of requests; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// `fandeck resume`.

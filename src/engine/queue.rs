@@ -23,7 +23,7 @@ pub(crate) enum Place {
     InFlight,
     /// Answered, not yet durable.
     Unsynced,
-    /// Not sent again in this session: its attempts fail on orgs that answer others.
+    /// Not sent again in this session unless the operator says so: its attempts fail on orgs that answer others.
     Aside,
     /// Durable.
     Done(Outcome),
@@ -354,12 +354,23 @@ impl Queue {
         self.remember(no, org, trouble, error);
     }
 
-    /// As [`Queue::failed`], but the request waits for another session instead of another attempt.
+    /// As [`Queue::failed`], but the request waits for the operator or another session instead of another attempt, and the
+    /// caller journals it.
     pub(crate) fn set_aside(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
         if self.is_in_flight(no) {
             self.flying.remove(&no.0);
             self.places[no.ix()] = Place::Aside;
             self.remember(no, org, trouble, error);
+            if let Some(redrive) = self.redrives.get_mut(&no.0) {
+                redrive.journaled = true;
+            }
+        }
+    }
+
+    /// A request that was set aside waits for another attempt after all.
+    pub(crate) fn take_back(&mut self, no: RequestNo, now: Mono) {
+        if self.place(no) == Some(Place::Aside) {
+            self.put_back(no, false, now);
         }
     }
 

@@ -5,7 +5,10 @@
 //! here once, in kebab-case, and used everywhere else by its type.
 
 pub mod books;
+pub mod browse;
 pub mod command;
+pub mod finding;
+pub mod format;
 pub mod ids;
 pub mod limits;
 pub mod money;
@@ -22,6 +25,7 @@ pub mod time;
 
 pub use books::Books;
 pub use command::{Command, CommandOutcome};
+pub use finding::{Figure, Finding, Severity};
 pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};
 pub use limits::{Bucket, LimitKind, RateLimits, RetryAfter};
 pub use money::Money;

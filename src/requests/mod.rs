@@ -4,6 +4,7 @@
 //! in the id map per request. Request bytes are read again at the moment they are sent, and a checksum says whether
 //! the file was edited meanwhile: a retry sends the same bytes or none.
 
+mod audit;
 mod canonical;
 mod error;
 mod fingerprint;
@@ -18,6 +19,7 @@ mod shapes;
 mod spool;
 mod tags;
 
+pub use audit::{AuditFacts, AuditReport, Observed, audit, audit_file};
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
 pub use fingerprint::{Fingerprint, fingerprints};
 pub use ids::{IdMap, id_hash};

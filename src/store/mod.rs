@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod backfill;
+pub mod browse;
 pub mod cache;
 pub mod change;
 mod delete;
@@ -39,6 +40,7 @@ mod resolve;
 pub use atomic::scratch_file;
 pub use audit::AuditEvent;
 pub use backfill::backfill;
+pub use browse::Browser;
 pub use cache::{Cache, CacheEntry, CacheError};
 pub use change::{InputChange, compare_input};
 pub use delete::delete_run;

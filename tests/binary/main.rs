@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 mod accounts;
+mod audit;
 mod batches;
 mod configuration;
 mod crash;
