@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Run a file of requests
     Run(RunArgs),
+    /// Say what the API will refuse in a file of requests, and what a prompt cache would save; nothing is sent
+    Audit(AuditArgs),
     /// Go on with a run directory
     Resume(ResumeArgs),
     /// Cancel a sub-batch that is stuck, and let the run finish it on the sync path
@@ -88,6 +90,18 @@ pub(crate) struct DriveArgs {
     /// Least time between two polls of a sub-batch: 15s, 1m
     #[arg(long, value_name = "DURATION")]
     pub poll_every: Option<String>,
+    /// What the run may cost in USD, over all of its sessions: it ends incomplete before it costs more
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Attempts that the run may make, over all of its sessions
+    #[arg(long, value_name = "N")]
+    pub max_requests: Option<u32>,
+    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// The cost that was authorised, in USD: a run that is projected to cost more than 1.5 times that is refused
+    #[arg(long, value_name = "USD")]
+    pub authorized_cost: Option<f64>,
     /// Only these orgs
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub orgs: Option<Vec<String>>,
@@ -158,6 +172,23 @@ pub(crate) struct RunArgs {
     /// How to drive it
     #[command(flatten)]
     pub drive: DriveArgs,
+}
+
+/// `fandeck audit`.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// The file of requests; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// `fandeck resume`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, ScreenSettings, WireSettings};
 
 use super::error::{ConfigError, Origin};
@@ -32,6 +33,8 @@ pub struct Settings {
     pub batch: BatchSettings,
     /// How the screens look and behave.
     pub screen: ScreenSettings,
+    /// What a run may cost and do at most.
+    pub limits: Limits,
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.

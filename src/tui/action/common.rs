@@ -4,7 +4,7 @@ use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, Qu
 use super::{Action, ActionInfo, Context, changing, entry};
 
 /// Screens that are a list.
-const A_LIST: &[Context] = &[Runs, Batches];
+const A_LIST: &[Context] = &[Runs, Batches, Requests];
 
 const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 
@@ -12,7 +12,7 @@ const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 const OF_A_RUN: &[Context] = &[Live, Batches, Requests, Log];
 
 /// Screens of which something can be copied.
-const COPIES: &[Context] = &[Runs, Live, Batches];
+const COPIES: &[Context] = &[Runs, Live, Batches, Requests];
 
 /// What is always within reach, first in the key bar.
 pub const FIRST: &[ActionInfo] = &[
