@@ -6,6 +6,7 @@
 //! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
 //! cargo bench --bench figures -- audit [LINES]    the audit: seconds a gigabyte, memory
+//! cargo bench --bench figures -- paint [N]        from key to paint under load; runs in real time
 //! ```
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
@@ -14,6 +15,7 @@ mod audit;
 mod input;
 mod kill;
 mod little;
+mod paint;
 mod support;
 mod throughput;
 
@@ -25,9 +27,10 @@ fn main() {
         "kill" => kill::print(rest),
         "little" => little::print(rest),
         "audit" => audit::print(rest),
+        "paint" => paint::print(rest),
         "input" => input::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little, kill, input or audit"),
+        _ => println!("name a figure: throughput, little, kill, input, audit or paint"),
     }
 }

@@ -28,6 +28,7 @@ mod rescue;
 mod resume;
 mod run;
 mod runs;
+mod sabotage;
 mod setup;
 mod shell;
 mod signals;

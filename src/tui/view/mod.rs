@@ -25,6 +25,8 @@ pub mod words;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
+mod screenshots;
+#[cfg(test)]
 mod tests;
 
 use ratatui::buffer::Buffer;
