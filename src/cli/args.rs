@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Write the results in input order
     Export(ExportArgs),
     /// Say what happened in a run: outcomes, time, money, per org
-    Report(StatusArgs),
+    Report(ReportArgs),
     /// Serve the simulated API
     Simulate(SimulateArgs),
     /// Show every setting with its origin
@@ -228,7 +228,27 @@ pub(crate) struct CancelArgs {
     pub config: Option<PathBuf>,
 }
 
-/// `fandeck status` and `fandeck report`.
+/// `fandeck report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON: the last line of the run
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: all of the report, as a line before that
+    #[arg(long, requires = "json")]
+    pub full: bool,
+    /// Write the report as one HTML page with charts, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Unit economics by metadata.TAG, by what custom_id:PATTERN finds (its first group, else all of it), or by model
+    #[arg(long, value_name = "BY")]
+    pub by: Option<String>,
+}
+
+/// `fandeck status`.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
     /// The run directory

@@ -26,6 +26,7 @@ mod out;
 mod report;
 mod rescue;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod setup;
