@@ -21,3 +21,4 @@ mod screen;
 mod secrets;
 mod signals;
 mod support;
+mod validation;
