@@ -85,9 +85,9 @@ fn a_run_made_elsewhere_is_found_reported_exported_and_deleted() {
     let mut terminal = console(&place);
     terminal.wait_until(|screen| screen.contains("finished") && screen.contains("100.0 %")).unwrap();
     terminal.send(Key::Char('i')).unwrap();
-    terminal.wait_until(|screen| screen.contains(" report ") && screen.contains("40 succeeded")).unwrap();
+    terminal.wait_until(|screen| screen.contains("in 1 session") && screen.contains("40 succeeded")).unwrap();
     terminal.send(Key::Esc).unwrap();
-    terminal.wait_until(|screen| !screen.contains(" report ")).unwrap();
+    terminal.wait_until(|screen| !screen.contains("in 1 session")).unwrap();
     terminal.send(Key::Char('e')).unwrap();
     terminal.wait_until(|screen| screen.contains("written:")).unwrap();
     assert_eq!(std::fs::read_to_string(place.path("elsewhere.jsonl")).unwrap().lines().count(), 40);
