@@ -88,7 +88,8 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
         Screen::Requests => Some(&ui.requests.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => None,
+        Screen::Log => Some(&ui.log.filter),
+        Screen::Planner | Screen::Live | Screen::Batches => None,
     }
 }
 
@@ -97,7 +98,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
         Screen::Requests => Some(&mut ui.requests.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => None,
+        Screen::Log => Some(&mut ui.log.filter),
+        Screen::Planner | Screen::Live | Screen::Batches => None,
     }
 }
 
