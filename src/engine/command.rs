@@ -4,6 +4,7 @@ use crate::model::{Command, CommandOutcome, Family, Level, Now, OrgId, Outcome, 
 
 use super::batch;
 use super::event::Effect;
+use super::money;
 use super::queue::Place;
 use super::rest;
 use super::state::State;
@@ -22,6 +23,7 @@ pub(crate) fn command(state: &mut State, command: Command, now: Now, effects: &m
         }
         Command::FinishOnSync { run, cancel_open } => batch::finish_on_sync(state, run, cancel_open, now, effects),
         Command::ReDriveSubBatch { run, sub_batch } => batch::re_drive_sub_batch(state, run, sub_batch, now, effects),
+        Command::MoveToBatch { run } => money::move_to_batch(state, run, "operator", now, effects),
         Command::ReDriveRequest { run, no, seen } => re_drive(state, run, no, seen, now, effects),
         Command::LeaveSubBatch { run, sub_batch } => batch::leave_sub_batch(state, run, sub_batch, now, effects),
         Command::SetCap { org, family, seen, cap, above_polite } => {

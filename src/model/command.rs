@@ -70,6 +70,11 @@ pub enum Command {
         /// Cancel the sub-batches that are open too, so that what they do not process follows.
         cancel_open: bool,
     },
+    /// Move what waits on the sync path into sub-batches, at half the price. What is being answered finishes.
+    MoveToBatch {
+        /// The run.
+        run: RunSlot,
+    },
     /// Send again what was left of a sub-batch: after a cancel made elsewhere, or when its results cannot be had.
     ReDriveSubBatch {
         /// The run.
