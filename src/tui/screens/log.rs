@@ -15,7 +15,7 @@ use crate::tui::update::{LogMove, Reaction};
 /// What the screen adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[
     entry(Action::LogTarget, "log-target", &["t", "tab"], "select a part of the program", Some("target"), &[Log]),
-    entry(Action::LogPreviousTarget, "log-prev-target", &["T", "backtab"], "select the part before", None, &[Log]),
+    entry(Action::LogPreviousTarget, "log-prev-target", &["backtab"], "select the part before", None, &[Log]),
     entry(Action::LogMore, "log-more", &["+", "="], "show more of the selected part", Some("more"), &[Log]),
     entry(Action::LogLess, "log-less", &["-", "_"], "show less of the selected part", Some("less"), &[Log]),
     entry(Action::LogLineUp, "log-line-up", &["up", "k"], "scroll the log up by a line", None, &[Log]),

@@ -15,7 +15,7 @@ use crate::tui::state::{Ask, CapAsk, Deed, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
 /// Two records.
-fn two_records() -> Records {
+pub(super) fn two_records() -> Records {
     let record = |seq, level, text: &str| Record {
         seq,
         at: crate::model::Wall(36_002_000 + i64::try_from(seq).unwrap() * 1_000),
@@ -40,7 +40,7 @@ fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: T
 }
 
 /// The text of a frame; the second cell of a wide character is left out, as a terminal does.
-fn text_of(buf: &Buffer) -> String {
+pub(super) fn text_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
         let mut line = String::new();
@@ -60,7 +60,7 @@ fn text_of(buf: &Buffer) -> String {
 }
 
 /// The places and looks of everything that is not plain, for the themes.
-fn looks_of(buf: &Buffer) -> String {
+pub(super) fn looks_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
         let line: String = row
