@@ -158,6 +158,8 @@ pub enum Action {
     CapDown,
     /// Pause the selected org.
     PauseOrg,
+    /// Move what waits to batches, at half the price.
+    MoveToBatch,
     /// Revive the selected org.
     ReviveOrg,
     /// Select the next family of the selected org.
