@@ -31,6 +31,8 @@
 //! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
 //! | `command` | what an operator's command does |
 //!
+//! What has been is kept by `history` (the last two minutes) and `course` (the whole session), in bounded memory.
+//!
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
 mod admit;
@@ -38,6 +40,7 @@ mod batch;
 mod breaker;
 mod clock;
 mod command;
+mod course;
 mod dispatcher;
 mod event;
 mod gate;

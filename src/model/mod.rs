@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod planning;
 pub mod run;
 pub mod secret;
+pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod sub_batch;
