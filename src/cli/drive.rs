@@ -41,8 +41,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::internal(format!("failed to start the runtime: {error}")))
 }
 
-/// Drives a run to its rest. Gives the exit code.
-pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
+/// Drives a run to its rest, and lets `at_rest` see how it ended. Gives the exit code.
+pub(crate) async fn drive(
+    engine: EngineSpec,
+    run: RunSpec,
+    shown: &Shown,
+    logging: &Logging,
+    at_rest: impl FnOnce(&Snapshot, &RunDir),
+) -> Outcome {
     let by_signal = Ended::default();
     let signals = Signals::listen()?;
     let run_dir = run.dir.path().to_owned();
@@ -69,8 +75,11 @@ pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, loggi
     warn_of_losses(&end, &handle, logging);
     let exit_code = exit_code(end.exit_code, &by_signal);
     // Another process may own the directory by now, and writes what is so.
-    if exit_code != end.exit_code && end.closed.dir.is_still_ours() {
-        keep_exit_code(&end.closed.dir, exit_code);
+    if end.closed.dir.is_still_ours() {
+        if exit_code != end.exit_code {
+            keep_exit_code(&end.closed.dir, exit_code);
+        }
+        at_rest(&handle.snapshot(), &end.closed.dir);
     }
     if shown.front == Front::Screen {
         out::print(&summary::text(&handle.snapshot(), exit_code))?;

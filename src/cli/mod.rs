@@ -15,11 +15,15 @@ mod export;
 mod failure;
 mod front;
 mod gate;
+mod history;
 mod home;
 mod launch;
 mod logging;
 mod orders;
 mod out;
+mod plan;
+mod planned;
+mod realised;
 mod report;
 mod rescue;
 mod resume;
@@ -50,6 +54,7 @@ pub fn main() -> u8 {
     let outcome = match cli.command {
         None => home::home(),
         Some(Command::Demo(args)) => demo::demo(&args),
+        Some(Command::Plan(args)) => plan::plan(&args),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Resume(args)) => resume::resume(&args),
         Some(Command::Cancel(args)) => cancel::cancel(&args),

@@ -5,22 +5,26 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Route;
+use crate::model::{Route, Snapshot};
+use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
 
-use super::args::{PathArg, RunArgs};
+use super::args::RunArgs;
 use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
+use super::history;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::planned::{Asked, Ground, Work, deadline, for_the_record};
+use super::realised;
 use super::setup::Setup;
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
-    let route = route(args.path);
+    let asked = Asked { path: args.path.into(), deadline: deadline(args.deadline.as_deref())?, ..Asked::default() };
     let front = Front::choose(&args.drive.show);
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
@@ -45,9 +49,11 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
     let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
+    let plan = plan_of(&indexed, &open, &asked, &setup);
+    let mut file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route(&plan), &setup)?;
+    file.plan = for_the_record(&plan);
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);
@@ -73,21 +79,35 @@ pub(crate) fn launch(
     logging: &Logging,
 ) -> Outcome {
     let shown = Shown { front, show, leave_when_done: false };
+    let (file, n_sessions) = (ready.run.clone(), ready.state.sessions + 1);
     let (engine, run) = ready.specs(indexed, setup, front != Front::Screen)?;
-    runtime()?.block_on(drive(engine, run, &shown, logging))
+    let at_rest = |snapshot: &Snapshot, dir: &RunDir| {
+        history::keep(setup.history_dir.as_deref(), &file, snapshot, &setup.catalog);
+        realised::compare(&file, n_sessions, snapshot, dir);
+    };
+    runtime()?.block_on(drive(engine, run, &shown, logging, at_rest))
 }
 
-/// The path, and the rule that chose it.
-fn route(path: PathArg) -> (Route, String) {
-    match path {
-        PathArg::Sync => (Route::Sync, "forced by --path sync".to_owned()),
-        PathArg::Auto => (Route::Sync, "sync, unless --path batch is asked for".to_owned()),
-        PathArg::Batch => (Route::Batch, "forced by --path batch".to_owned()),
-    }
+/// The plan of what an input has left.
+pub(crate) fn plan_of(indexed: &Indexed, last: &[Last], asked: &Asked, setup: &Setup) -> Plan {
+    let work = Work::of_input(&indexed.input, last, &setup.catalog);
+    // An input of nothing but answers that are there already still names a model.
+    let first = indexed.input.models().first().map_or("", |used| used.model.as_str());
+    let model = work.model().unwrap_or(first).to_owned();
+    Ground::of_setup(setup).plan(&work, &model, asked)
+}
+
+/// The path of a plan, and the rule that chose it.
+pub(crate) fn route(plan: &Plan) -> (Route, String) {
+    let reason = match plan.rule {
+        Rule::Forced => plan.route_reason.clone(),
+        rule => format!("{}: {}", rule.as_str(), plan.route_reason),
+    };
+    (plan.route, reason)
 }
 
 /// Where each request would be if the cache were taken now.
-fn expected_open(indexed: &Indexed) -> Vec<Last> {
+pub(crate) fn expected_open(indexed: &Indexed) -> Vec<Last> {
     match &indexed.cached {
         None => vec![Last::Unsent; indexed.input.len() as usize],
         Some((keys, cache)) => {
@@ -149,6 +169,8 @@ pub(crate) fn run_file(
         route_reason: reason,
         models: input.models().iter().map(|used| used.model.clone()).collect(),
         orgs: setup.orgs.iter().map(|org| org.label.clone()).collect(),
+        plan: None,
+        pilot: None,
         settings: BTreeMap::new(),
     })
 }

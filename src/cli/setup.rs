@@ -8,7 +8,7 @@ use crate::api::batches::BatchTransport;
 use crate::api::{HttpTransport, Transport};
 use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, Scrubber, WireSettings};
 
 use super::args::DriveArgs;
 use super::failure::Failure;
@@ -28,6 +28,10 @@ pub(crate) struct Setup {
     pub batches: Arc<dyn BatchTransport>,
     /// Prices.
     pub catalog: Arc<Catalog>,
+    /// What the rules of the route work by.
+    pub policy: RoutePolicy,
+    /// What earlier runs measured; `None` where none is kept.
+    pub history_dir: Option<PathBuf>,
     /// Takes key material out of texts.
     pub scrubber: Scrubber,
     /// Directory of the cache; `None` when it is off.
@@ -49,6 +53,14 @@ pub(crate) fn settings(config: Option<&Path>, flags: &Overrides) -> Result<Setti
     Settings::resolve(file.as_ref(), &Env::of_process(), &paths, flags).map_err(Failure::usage)
 }
 
+/// The built-in catalog, and what a file adds to it.
+pub(crate) fn catalog(file: Option<&Path>) -> Result<Catalog, Failure> {
+    let Some(path) = file else { return Ok(Catalog::builtin()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("failed to read the catalog {}: {error}", path.display())))?;
+    Catalog::builtin().with_overrides(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
 /// Where run directories are looked for.
 pub(crate) fn runs_dir(config: Option<&Path>) -> Result<PathBuf, Failure> {
     settings(config, &Overrides::default()).map(|settings| settings.runs_dir)
@@ -63,6 +75,7 @@ impl Setup {
             sub_batch_size: args.sub_batch_size,
             max_open_sub_batches: args.max_open_sub_batches,
             poll_every: args.poll_every.clone(),
+            cost_pref: args.cost_pref.clone(),
             orgs: args.orgs.clone().unwrap_or_default(),
             cache_dir: args.cache_dir.clone(),
             no_cache: args.no_cache,
@@ -73,6 +86,9 @@ impl Setup {
         let cache_dir = settings.use_cache.then(|| settings.cache_dir.clone());
         let mut setup = Setup::over(orgs, settings.dispatch, &settings.wire)?;
         setup.batch = settings.batch;
+        setup.policy = settings.policy;
+        setup.catalog = Arc::new(catalog(settings.catalog_file.as_deref())?);
+        setup.history_dir = Some(settings.cache_dir);
         setup.cache_dir = cache_dir;
         setup.runs_dir = settings.runs_dir;
         setup.log_dir = settings.log_dir;
@@ -98,6 +114,8 @@ impl Setup {
             batch: BatchSettings::default(),
             batches: transport,
             catalog: Arc::new(Catalog::builtin()),
+            policy: RoutePolicy::default(),
+            history_dir: None,
             scrubber,
             cache_dir: None,
             runs_dir: PathBuf::new(),

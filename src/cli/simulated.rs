@@ -86,7 +86,8 @@ impl Simulated {
             let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
             let sim = SharedSim::new(self.scenario, self.seed, self.scale);
             tokio::spawn(serve(listener, sim, std::future::pending()));
-            drive(engine, run, &shown, &logging).await
+            // What a simulation measures is no basis for plans.
+            drive(engine, run, &shown, &logging, |_, _| {}).await
         })
     }
 }

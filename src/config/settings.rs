@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -30,6 +30,10 @@ pub struct Settings {
     pub confirm_above_usd: Money,
     /// How batches are driven.
     pub batch: BatchSettings,
+    /// What the rules of the route work by.
+    pub policy: RoutePolicy,
+    /// A file that adds to the catalog of models; `None` is the built-in one alone.
+    pub catalog_file: Option<PathBuf>,
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.
@@ -65,6 +69,11 @@ impl Settings {
             return Err(ConfigError::NoOrgs { looked_at });
         }
         Ok(&self.orgs)
+    }
+
+    /// Labels of the orgs of the configuration that have no key.
+    pub fn absent_orgs(&self) -> impl Iterator<Item = &str> {
+        self.absent.iter().map(|(label, _)| label.as_str())
     }
 
     /// Every setting with its value and its origin.

@@ -86,6 +86,8 @@ fn run_file(input: &Input, path: &Path) -> RunFile {
         route_reason: "forced".to_owned(),
         models: Vec::new(),
         orgs: LABELS.map(str::to_owned).to_vec(),
+        plan: None,
+        pilot: None,
         settings: Default::default(),
     }
 }
