@@ -19,9 +19,23 @@ const EXIT_CODES: &str = "Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "fandeck", version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// What to do; without it, the runs found are listed and the ways to go on are named.
+    /// What to do; without it, the console opens on a terminal, and elsewhere the runs found are listed.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Options of the console
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+}
+
+/// Options of `fandeck` without a subcommand.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ConsoleArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How to show it
+    #[command(flatten)]
+    pub show: ShowArgs,
 }
 
 /// The subcommands.
@@ -350,6 +364,20 @@ pub(crate) struct DemoArgs {
     /// How to show it
     #[command(flatten)]
     pub show: ShowArgs,
+}
+
+impl DemoArgs {
+    /// The demo as it is without any option.
+    pub(crate) fn usual() -> DemoArgs {
+        DemoArgs {
+            requests: None,
+            scenario: "demo".to_owned(),
+            time_scale: None,
+            seed: 1,
+            run_dir: None,
+            show: ShowArgs::default(),
+        }
+    }
 }
 
 /// `fandeck config`.

@@ -15,6 +15,7 @@ use crate::requests::{Fingerprint, Input, InputError, fingerprints};
 use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
 
 use super::failure::Failure;
+use super::realised::Memory;
 use super::setup::Setup;
 
 /// An input, ready to be looked up and sent.
@@ -80,6 +81,16 @@ pub(crate) fn in_words(projection: &Projection) -> String {
     text
 }
 
+/// All that a run is driven with.
+pub(crate) struct Specs {
+    /// The engine.
+    pub engine: EngineSpec,
+    /// The run.
+    pub run: RunSpec,
+    /// What is done with its figures when it has come to rest.
+    pub memory: Memory,
+}
+
 /// A run directory with what is durable in it.
 pub(crate) struct Ready {
     /// The directory, owned.
@@ -107,13 +118,9 @@ impl Ready {
     ///
     /// # Errors
     /// The sub-batches of an earlier session cannot be told apart any more.
-    pub(crate) fn specs(
-        self,
-        indexed: Indexed,
-        setup: &Setup,
-        unattended: bool,
-    ) -> Result<(EngineSpec, RunSpec), Failure> {
+    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> Result<Specs, Failure> {
         let Ready { dir, run, mut state, last, recovered, re_drive } = self;
+        let memory = Memory::of(&run, state.sessions + 1, setup);
         let batch = match run.path == Route::Batch || !state.sub_batches.is_empty() {
             true => Some(
                 plan_batches(&indexed.input, &last, &state, dir.path(), &run.nonce, setup.batch.clone(), re_drive)
@@ -152,7 +159,7 @@ impl Ready {
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
         let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch };
-        Ok((engine, run))
+        Ok(Specs { engine, run, memory })
     }
 }
 

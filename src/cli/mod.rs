@@ -52,7 +52,7 @@ pub fn main() -> u8 {
         }
     };
     let outcome = match cli.command {
-        None => home::home(),
+        None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),
         Some(Command::Plan(args)) => plan::plan(&args),
         Some(Command::Run(args)) => run::run(&args),

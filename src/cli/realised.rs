@@ -1,12 +1,19 @@
 //! What came of a plan: route, wall-clock and cost of a finished run against what was planned. A difference is an event in
 //! the audit trail of the run.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use serde_json::json;
 
+use crate::catalog::Catalog;
 use crate::model::{Route, RunStatus, Snapshot};
 use crate::plan::Plan;
 use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunFile, stamp};
+
+use super::history;
+use super::setup::Setup;
 
 /// A figure outside its interval.
 struct Difference {
@@ -14,19 +21,36 @@ struct Difference {
     data: serde_json::Value,
 }
 
-/// Compares, and writes down what differs. A run of several sessions is not compared by its wall-clock: its pauses were
-/// not planned.
-pub(crate) fn compare(run: &RunFile, n_sessions: u32, snapshot: &Snapshot, dir: &RunDir) {
-    for difference in differences(run, n_sessions, snapshot) {
-        let event = AuditEvent {
-            at: stamp::now(),
-            kind: "plan-differs".to_owned(),
-            org: None,
-            text: difference.words,
-            data: Some(difference.data),
-        };
-        if let Err(error) = event.append(dir.path()) {
-            tracing::warn!("failed to write that the run differs from its plan: {error}");
+/// What is done with the figures of a run that has come to rest.
+pub(crate) struct Memory {
+    run: RunFile,
+    n_sessions: u32,
+    history_dir: Option<PathBuf>,
+    catalog: Arc<Catalog>,
+}
+
+impl Memory {
+    /// Of a run that was started this many times, this one included.
+    pub(crate) fn of(run: &RunFile, n_sessions: u32, setup: &Setup) -> Memory {
+        let (history_dir, catalog) = (setup.history_dir.clone(), Arc::clone(&setup.catalog));
+        Memory { run: run.clone(), n_sessions, history_dir, catalog }
+    }
+
+    /// Writes down what was measured, and what differs from the plan. A run of several sessions is not compared by its
+    /// wall-clock: its pauses were not planned.
+    pub(crate) fn keep(&self, snapshot: &Snapshot, dir: &RunDir) {
+        history::keep(self.history_dir.as_deref(), &self.run, snapshot, &self.catalog);
+        for difference in differences(&self.run, self.n_sessions, snapshot) {
+            let event = AuditEvent {
+                at: stamp::now(),
+                kind: "plan-differs".to_owned(),
+                org: None,
+                text: difference.words,
+                data: Some(difference.data),
+            };
+            if let Err(error) = event.append(dir.path()) {
+                tracing::warn!("failed to write that the run differs from its plan: {error}");
+            }
         }
     }
 }

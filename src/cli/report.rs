@@ -1,5 +1,7 @@
 //! `fandeck report DIR`: what happened in a run.
 
+use std::path::Path;
+
 use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
 use crate::report::{format, summary, text::harmless};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
@@ -20,6 +22,12 @@ pub(crate) fn report(args: &StatusArgs) -> Outcome {
         return out::print(&format!("{line}\n"));
     }
     out::print(&in_words(&peek, &finished))
+}
+
+/// What happened in a run, in words.
+pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
+    let peek = RunDir::peek(dir).map_err(|error| store_failure(&error))?;
+    Ok(in_words(&peek, &finished(&peek)))
 }
 
 /// The facts of a run, from its directory. One that has no exit code yet has that of its counts.

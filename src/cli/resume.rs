@@ -34,11 +34,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     ready.take_hits(&indexed)?;
     let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
+    launch(ready, indexed, &setup, front, &args.drive, &logging)
 }
 
 /// Takes the directory and reads back what is durable.
-fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
+pub(crate) fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;

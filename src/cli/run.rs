@@ -5,21 +5,19 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Route, Snapshot};
+use crate::model::Route;
 use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
-use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
+use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
 use super::args::RunArgs;
 use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
-use super::history;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Work, deadline, for_the_record};
-use super::realised;
 use super::setup::Setup;
 
 /// Runs a file of requests.
@@ -63,10 +61,13 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         gate::before_run(&indexed, &open, &setup, front, &path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+    if args.run_dir.is_some() {
+        remember(&setup.runs_dir, dir.path());
+    }
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
+    launch(ready, indexed, &setup, front, &args.drive, &logging)
 }
 
 /// Hands a run to the engine and shows it.
@@ -75,17 +76,20 @@ pub(crate) fn launch(
     indexed: Indexed,
     setup: &Setup,
     front: Front,
-    show: super::args::ShowArgs,
+    drive_args: &super::args::DriveArgs,
     logging: &Logging,
 ) -> Outcome {
-    let shown = Shown { front, show, leave_when_done: false };
-    let (file, n_sessions) = (ready.run.clone(), ready.state.sessions + 1);
-    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen)?;
-    let at_rest = |snapshot: &Snapshot, dir: &RunDir| {
-        history::keep(setup.history_dir.as_deref(), &file, snapshot, &setup.catalog);
-        realised::compare(&file, n_sessions, snapshot, dir);
-    };
-    runtime()?.block_on(drive(engine, run, &shown, logging, at_rest))
+    let config = drive_args.config.clone();
+    let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
+    let specs = ready.specs(indexed, setup, front != Front::Screen)?;
+    runtime()?.block_on(drive(specs, &shown, logging))
+}
+
+/// Makes a run directory that is elsewhere findable among the others. One that cannot be made so still runs.
+pub(crate) fn remember(runs_dir: &Path, run_dir: &Path) {
+    if let Err(error) = remember_run(runs_dir, run_dir) {
+        tracing::warn!("{} will not be in the list of runs: {error}", run_dir.display());
+    }
 }
 
 /// The plan of what an input has left.

@@ -68,6 +68,17 @@ pub fn span(ms: u64) -> String {
     }
 }
 
+/// An age, coarse: `12s`, `5m`, `3h`, `2d`.
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// A countdown, rounded up so that it reads zero only when it is over: `0:42`, `12:03`, `2:05:09`.
 pub fn countdown(ms: u64) -> String {
     let seconds = ms.div_ceil(1_000);

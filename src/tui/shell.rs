@@ -202,7 +202,8 @@ impl Shell {
     /// Whether something on the screen depends on the time alone.
     fn is_ticking(&self) -> bool {
         let over = self.ui.is_over(&self.snapshot);
-        !over || self.ui.toast.is_some() || !self.ui.asked.is_empty() || self.ui.leave_when_done
+        let looks_at_the_disk = self.ui.screen == Screen::Runs;
+        !over || looks_at_the_disk || self.ui.toast.is_some() || !self.ui.asked.is_empty() || self.ui.leave_when_done
     }
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {

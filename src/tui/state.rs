@@ -29,6 +29,15 @@ pub enum Overlay {
         /// Lines scrolled down.
         scroll: usize,
     },
+    /// A text to be read.
+    Reader {
+        /// What it is.
+        title: &'static str,
+        /// Its lines.
+        lines: Vec<String>,
+        /// Lines scrolled down.
+        scroll: usize,
+    },
     /// What to do with a running job?
     Quit {
         /// The button that Enter presses; 0 is the one that changes nothing.
@@ -116,7 +125,7 @@ impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } => Vec::new(),
+            Overlay::Help { .. } | Overlay::Reader { .. } => Vec::new(),
             Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
             Overlay::Confirm { ask, .. } => vec![
                 Choice { action: Action::CloseDialog, label: ask.keep },
@@ -128,7 +137,7 @@ impl Overlay {
     /// The button that has the focus.
     pub fn focus(&self) -> usize {
         match self {
-            Overlay::Help { .. } => 0,
+            Overlay::Help { .. } | Overlay::Reader { .. } => 0,
             Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
         }
     }
@@ -214,6 +223,8 @@ pub struct UiState {
     pub overlay: Option<Overlay>,
     /// The operator (or a signal) asked to leave: how the run then ends.
     pub leaving: Option<TuiExit>,
+    /// What is to be shown in place of the run that goes on here, once that has come to rest: the errand, and what it is.
+    pub then: Option<(Errand, String)>,
     /// The message in the status line.
     pub toast: Option<Toast>,
     /// Commands without an answer or an effect.
@@ -236,6 +247,7 @@ impl UiState {
             None => self.screen.context(),
             Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
+            Some(Overlay::Reader { .. }) => Context::Reader,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
         }

@@ -7,7 +7,7 @@ use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 use super::TuiExit;
 use super::action::Action;
 use super::backstage::{Answer, Driver, Errand};
-use super::commands::{answered, forget_settled, pause_run, say, send, set_cap, told};
+use super::commands::{answered, ask, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
@@ -126,13 +126,17 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
         Msg::Answered { ticket, outcome } => answered(ui, ticket, &outcome, now),
         Msg::Told { ticket, answer } => told(ui, ticket, answer, snapshot, now),
         Msg::Signal(exit) => stop(ui, exit, snapshot, now),
-        Msg::Tick => tick(ui, snapshot, now),
+        Msg::Tick => {
+            let mut reactions = screens::tick(ui, now);
+            reactions.extend(tick(ui, snapshot, now));
+            reactions
+        }
     }
 }
 
 fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if let Err(reason) = valid(action, ui, snapshot) {
-        if !matches!(action, Action::Dismiss | Action::LogFollow) {
+        if !matches!(action, Action::Dismiss | Action::LogFollow | Action::Back) {
             say(ui, reason, Tone::Bad, now);
         }
         return Vec::new();
@@ -154,7 +158,12 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             Vec::new()
         }
         Action::Back => back(ui),
-        Action::Help | Action::CloseHelp | Action::HelpSearch | Action::HelpDown | Action::HelpUp => {
+        Action::Help
+        | Action::CloseHelp
+        | Action::HelpSearch
+        | Action::CloseReader
+        | Action::ScrollDown
+        | Action::ScrollUp => {
             help(ui, action);
             Vec::new()
         }
@@ -230,6 +239,9 @@ fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
 /// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
 fn stop(ui: &mut UiState, exit: TuiExit, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     ui.overlay = None;
+    if exit != TuiExit::Stopped {
+        ui.then = None;
+    }
     if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
@@ -260,12 +272,17 @@ fn help(ui: &mut UiState, action: Action) {
     match (action, &mut ui.overlay) {
         (Action::Help, overlay) => *overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 }),
         (Action::HelpSearch, Some(Overlay::Help { search, scroll })) => (search.editing, *scroll) = (true, 0),
-        (Action::HelpDown, Some(Overlay::Help { scroll, search })) => {
+        (Action::ScrollDown, Some(Overlay::Help { scroll, search })) => {
             let lines = super::view::help::entries(&search.text, below).count();
             *scroll = (*scroll + 1).min(lines.saturating_sub(1));
         }
-        (Action::HelpUp, Some(Overlay::Help { scroll, .. })) => *scroll = scroll.saturating_sub(1),
-        (Action::CloseHelp, overlay) => *overlay = None,
+        (Action::ScrollDown, Some(Overlay::Reader { scroll, lines, .. })) => {
+            *scroll = (*scroll + 1).min(lines.len().saturating_sub(1));
+        }
+        (Action::ScrollUp, Some(Overlay::Help { scroll, .. } | Overlay::Reader { scroll, .. })) => {
+            *scroll = scroll.saturating_sub(1);
+        }
+        (Action::CloseHelp | Action::CloseReader, overlay) => *overlay = None,
         _ => {}
     }
 }
@@ -293,16 +310,16 @@ fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> V
         }
         (Action::Drain, Overlay::Quit { .. }) => return drain(ui, snapshot, now),
         (Action::StopNow, Overlay::Quit { .. }) => return stop(ui, TuiExit::Stopped, snapshot, now),
-        (Action::Agree, Overlay::Confirm { ask, .. }) => {
-            let deed = ask.deed.clone();
+        (Action::Agree, Overlay::Confirm { ask: asked, .. }) => {
+            let deed = asked.deed.clone();
             ui.overlay = None;
             return match deed {
                 Deed::Command { command, what } => send(ui, command, what, None, now),
                 Deed::SetCap(ask) => set_cap(ui, &ask, now),
-                Deed::Errand { errand, what } => super::commands::ask(ui, errand, what, now),
+                Deed::Errand { errand, what } => ask(ui, errand, what, snapshot, now),
             };
         }
-        (Action::CloseDialog, _) => ui.overlay = None,
+        (Action::CloseDialog, _) => (ui.overlay, ui.then) = (None, None),
         _ => {}
     }
     Vec::new()
@@ -320,7 +337,7 @@ fn click(ui: &mut UiState, column: u16, row: u16, snapshot: &Snapshot, now: Mono
 fn wheel(ui: &mut UiState, (column, row): (u16, u16), down: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match at(ui, snapshot, column, row) {
         Some(Target::Help) => {
-            help(ui, if down { Action::HelpDown } else { Action::HelpUp });
+            help(ui, if down { Action::ScrollDown } else { Action::ScrollUp });
             Vec::new()
         }
         Some(target) => screens::wheel(ui, target, down, snapshot, now),
@@ -346,6 +363,10 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     }
     let since = *ui.over_since.get_or_insert(now);
     match ui.leaving {
+        Some(_) if ui.then.is_some() => {
+            ui.leaving = None;
+            ui.then.take().map_or(Vec::new(), |(errand, what)| ask(ui, errand, what, snapshot, now))
+        }
         Some(exit) => vec![Reaction::Exit(exit)],
         None if ui.leave_when_done && now.since(since) >= LINGER => vec![Reaction::Exit(TuiExit::Finished)],
         None => Vec::new(),

@@ -1,6 +1,6 @@
 //! Actions that belong to no screen of their own: to lists, to all screens, to the overlays.
 
-use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Requests, Runs};
+use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Reader, Requests, Runs};
 use super::{Action, ActionInfo, Context, changing, entry};
 
 /// Screens that are a list.
@@ -29,9 +29,13 @@ pub const FIRST: &[ActionInfo] = &[
 pub const LISTS: &[ActionInfo] = &[
     entry(Action::MoveDown, "move-down", &["down", "j"], "select the next row", None, A_LIST),
     entry(Action::MoveUp, "move-up", &["up", "k"], "select the previous row", None, A_LIST),
+    entry(Action::First, "first", &["home", "g"], "select the first row", None, A_LIST),
+    entry(Action::Last, "last", &["end", "G"], "select the last row", None, A_LIST),
+    entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
+    entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
     entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), &[Runs]),
-    entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), &[Batches]),
-    entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), &[Batches]),
+    entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), A_LIST),
+    entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), A_LIST),
     entry(Action::Follow, "follow", &["f"], "follow the oldest open one", Some("follow"), &[Batches]),
 ];
 
@@ -73,8 +77,9 @@ pub const LAST: &[ActionInfo] = &[
 pub const OVERLAYS: &[ActionInfo] = &[
     entry(Action::CloseHelp, "close-help", &["esc", "?", "f1", "q"], "close the help", Some("close"), &[Help]),
     entry(Action::HelpSearch, "help-search", &["/"], "search by name, key or text", Some("search"), &[Help]),
-    entry(Action::HelpDown, "help-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help]),
-    entry(Action::HelpUp, "help-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help]),
+    entry(Action::CloseReader, "close-reader", &["esc", "q", "enter"], "close the text", Some("close"), &[Reader]),
+    entry(Action::ScrollDown, "scroll-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help, Reader]),
+    entry(Action::ScrollUp, "scroll-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help, Reader]),
     entry(Action::KeepText, "keep-text", &["enter"], "keep the text of the field", Some("keep"), &[Field]),
     entry(Action::DropText, "drop-text", &["esc"], "give up the text of the field", Some("drop"), &[Field]),
     entry(Action::Drain, "drain", &["d"], "let what is in flight finish, then leave", Some("drain"), &[QuitDialog]),

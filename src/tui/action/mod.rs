@@ -26,6 +26,8 @@ pub enum Context {
     Log,
     /// The help overlay.
     Help,
+    /// A text to be read: a report, or what could not be copied.
+    Reader,
     /// A text field, of the help or of a screen: printable keys are text.
     Field,
     /// The dialog that asks what to do with a running job.
@@ -36,7 +38,7 @@ pub enum Context {
 
 impl Context {
     /// All of them.
-    pub const ALL: [Context; 10] = [
+    pub const ALL: [Context; 11] = [
         Context::Runs,
         Context::Planner,
         Context::Live,
@@ -44,6 +46,7 @@ impl Context {
         Context::Requests,
         Context::Log,
         Context::Help,
+        Context::Reader,
         Context::Field,
         Context::QuitDialog,
         Context::ConfirmDialog,
@@ -68,6 +71,7 @@ impl Context {
             Context::Requests => "requests",
             Context::Log => "log",
             Context::Help => "help",
+            Context::Reader => "reader",
             Context::Field => "field",
             Context::QuitDialog => "quit-dialog",
             Context::ConfirmDialog => "confirm-dialog",
@@ -118,6 +122,22 @@ pub enum Action {
     Follow,
     /// Show the selected run.
     OpenRun,
+    /// Go on with the selected run; asks first.
+    ResumeRun,
+    /// As ResumeRun, and also what a policy left; asks first.
+    ReDriveRun,
+    /// Write the results of the selected run as lines of JSON.
+    ExportRun,
+    /// Write the results of the selected run as a table.
+    ExportTable,
+    /// Say what happened in the selected run.
+    ReportRun,
+    /// Delete the selected run; asks first.
+    DeleteRun,
+    /// Start the demo.
+    StartDemo,
+    /// Look for runs again.
+    LookAgain,
     /// Pause or resume the run.
     PauseRun,
     /// Select the next org.
@@ -168,10 +188,12 @@ pub enum Action {
     CloseHelp,
     /// Search in the help.
     HelpSearch,
-    /// Scroll the help down.
-    HelpDown,
-    /// Scroll the help up.
-    HelpUp,
+    /// Scroll what is read down.
+    ScrollDown,
+    /// Scroll what is read up.
+    ScrollUp,
+    /// Close what is read.
+    CloseReader,
     /// Keep the text of the field and leave it.
     KeepText,
     /// Give up the text of the field and leave it.

@@ -182,13 +182,13 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     let Some((run, view)) = batches_of(snapshot) else { return Vec::new() };
     let slot = run.slot;
     let index = selected(ui, snapshot).map(|(_, sub)| sub.index);
+    let page = usize::from(ui.size.1) / 2;
     let screen = &mut ui.batches;
     match action {
-        Action::MoveDown | Action::MoveUp => {
+        Action::MoveDown | Action::MoveUp | Action::PageDown | Action::PageUp | Action::First | Action::Last => {
             let rows = screen.rows(view);
-            let at = screen.selected_ix(&rows);
-            let next = if action == Action::MoveDown { at + 1 } else { at.saturating_sub(1) };
-            if let Some(sub) = rows.get(next.min(rows.len().saturating_sub(1))) {
+            let next = super::moved(action, screen.selected_ix(&rows), rows.len(), page);
+            if let Some(sub) = rows.get(next) {
                 screen.selected = Some(sub.index);
             }
             screen.follow = false;

@@ -13,8 +13,9 @@ pub mod runs;
 
 use super::action::{Action, Context};
 use super::backstage::Answer;
+use super::commands::say;
 use super::field::TextField;
-use super::state::UiState;
+use super::state::{Overlay, Tone, UiState};
 use super::update::Reaction;
 use super::view::hit::Target;
 use crate::model::{Mono, Snapshot};
@@ -122,7 +123,7 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
 /// What an action does on the screen that is shown.
 pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match ui.screen {
-        Screen::Runs => runs::act(ui, action, now),
+        Screen::Runs => runs::act(ui, action, snapshot, now),
         Screen::Live => live::act(ui, action, snapshot, now),
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
@@ -160,5 +161,42 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
     match answer {
         Answer::Runs(found) => runs::found(ui, found, now),
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
+        Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),
+        Answer::Deleted(deleted) => runs::deleted(ui, deleted, now),
+        Answer::Said(Ok(text)) => {
+            say(ui, text, Tone::Good, now);
+            Vec::new()
+        }
+        Answer::Report(Ok(text)) => {
+            let lines = text.lines().map(str::to_owned).collect();
+            ui.overlay = Some(Overlay::Reader { title: "report", lines, scroll: 0 });
+            Vec::new()
+        }
+        Answer::Said(Err(why)) | Answer::Report(Err(why)) => {
+            say(ui, why, Tone::Bad, now);
+            Vec::new()
+        }
+    }
+}
+
+/// Time passes over the screen that is shown.
+pub(super) fn tick(ui: &mut UiState, now: Mono) -> Vec<Reaction> {
+    match ui.screen {
+        Screen::Runs => runs::tick(ui, now),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => Vec::new(),
+    }
+}
+
+/// The row that a movement leads to, of `n` rows of which `page` are seen at once.
+pub(super) fn moved(action: Action, at: usize, n: usize, page: usize) -> usize {
+    let last = n.saturating_sub(1);
+    match action {
+        Action::MoveDown => (at + 1).min(last),
+        Action::MoveUp => at.saturating_sub(1),
+        Action::PageDown => (at + page.max(1)).min(last),
+        Action::PageUp => at.saturating_sub(page.max(1)),
+        Action::First => 0,
+        Action::Last => last,
+        _ => at.min(last),
     }
 }

@@ -42,7 +42,10 @@ pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
         ));
     }
     lines.extend(leaving(ui, snapshot));
-    lines.extend(run(ui, snapshot));
+    // Elsewhere than at the run, only what needs the operator is said of it.
+    if ui.screen.is_of_a_run() || !ui.may_leave(snapshot) {
+        lines.extend(run(ui, snapshot));
+    }
     lines.extend(parked(ui, snapshot));
     lines.extend(nothing_gets_through(ui, snapshot));
     lines

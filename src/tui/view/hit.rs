@@ -43,7 +43,7 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
         return None;
     }
     match &ui.overlay {
-        Some(Overlay::Help { .. }) => help::area(frame).contains(here).then_some(Target::Help),
+        Some(Overlay::Help { .. } | Overlay::Reader { .. }) => help::area(frame).contains(here).then_some(Target::Help),
         Some(overlay) => dialog::places(overlay, snapshot, frame)
             .1
             .iter()
