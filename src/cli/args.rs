@@ -243,6 +243,12 @@ pub(crate) struct ResumeArgs {
     /// Also send again what a policy left re-drivable
     #[arg(long)]
     pub re_drive: bool,
+    /// After a pilot: which way the rest goes
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// After a pilot: by when the rest must be done
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
     /// Go on although the input has changed, with what still matches
     #[arg(long)]
     pub accept_changed_input: bool,

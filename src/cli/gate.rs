@@ -89,7 +89,8 @@ fn ask(projection: &Projection) -> Result<(), Failure> {
     Err(Failure::usage("not launched; nothing was sent"))
 }
 
-fn asks(question: &str) -> bool {
+/// Whether the answer to a question on the terminal is yes.
+pub(crate) fn asks(question: &str) -> bool {
     let mut err = io::stderr().lock();
     let mut answer = String::new();
     let asked = err.write_all(question.as_bytes()).and_then(|()| err.flush());

@@ -105,6 +105,8 @@ pub(crate) struct Ready {
     pub recovered: Option<Recovered>,
     /// Also send what a policy left re-drivable.
     pub re_drive: bool,
+    /// Send these only: a pilot.
+    pub only: Option<Vec<RequestNo>>,
 }
 
 impl Ready {
@@ -119,7 +121,11 @@ impl Ready {
     /// # Errors
     /// The sub-batches of an earlier session cannot be told apart any more.
     pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> Result<Specs, Failure> {
-        let Ready { dir, run, mut state, last, recovered, re_drive } = self;
+        let Ready { dir, mut run, mut state, last, recovered, re_drive, only } = self;
+        if only.is_none() && run.pilot.take().is_some() {
+            // From here on it is the run that the pilot was one of, on the route that was planned with its measurements.
+            run.save(dir.path()).map_err(|error| store_failure(&error))?;
+        }
         let memory = Memory::of(&run, state.sessions + 1, setup);
         let batch = match run.path == Route::Batch || !state.sub_batches.is_empty() {
             true => Some(
@@ -158,7 +164,7 @@ impl Ready {
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
-        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch };
+        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch, only };
         Ok(Specs { engine, run, memory })
     }
 }

@@ -21,6 +21,7 @@ mod launch;
 mod logging;
 mod orders;
 mod out;
+mod pilot;
 mod plan;
 mod planned;
 mod realised;

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         remember(&setup.runs_dir, dir.path());
     }
     let state = StateFile::fresh(&file);
-    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false };
+    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false, only: None };
     ready.take_hits(&indexed)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
 }
@@ -121,7 +121,7 @@ pub(crate) fn expected_open(indexed: &Indexed) -> Vec<Last> {
 }
 
 /// A new directory's name: when, and what of. Two of the same second differ in their nonce.
-fn new_dir(runs: &Path, input: &Path) -> PathBuf {
+pub(crate) fn new_dir(runs: &Path, input: &Path) -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     let stem = match input.file_stem().and_then(|stem| stem.to_str()) {
         Some("-") | None => "stdin",

@@ -23,7 +23,7 @@ pub(crate) enum Place {
     InFlight,
     /// Answered, not yet durable.
     Unsynced,
-    /// Not sent again in this session: its attempts fail on orgs that answer others.
+    /// Not sent in this session: its attempts fail on orgs that answer others, or the session is a pilot of others.
     Aside,
     /// Durable.
     Done(Outcome),
@@ -102,6 +102,7 @@ impl Queue {
                     again[family.ix()].push(Reverse((Mono::ZERO, no as u32)));
                     redrives.insert(no as u32, Redrive::of_earlier_session());
                 }
+                Place::Aside => counts.unsent += 1,
                 _ => {
                     counts.unsent += 1;
                     waiting[family.ix()] += 1;

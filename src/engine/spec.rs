@@ -8,7 +8,7 @@ use crate::api::Transport;
 use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
 use crate::model::snapshot::OrgTotals;
-use crate::model::{Counts, DispatchSettings, OrgSpec, RunSlot, Scrubber};
+use crate::model::{Counts, DispatchSettings, OrgSpec, RequestNo, RunSlot, Scrubber};
 use crate::requests::Input;
 use crate::store::{Cache, Closed, Last, RunDir, StateFile, WriterSettings};
 
@@ -54,6 +54,8 @@ pub struct RunSpec {
     pub state: StateFile,
     /// Its sub-batches; `None` on the sync path.
     pub batch: Option<BatchPlan>,
+    /// Send these only, and come to rest: a pilot. `None` sends all.
+    pub only: Option<Vec<RequestNo>>,
 }
 
 /// How a run came to rest.

@@ -58,6 +58,7 @@ async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats,
         writer: WriterSettings::default(),
         state: StateFile::fresh(&run),
         batch: None,
+        only: None,
     };
     let started = start(engine, vec![spec]).unwrap();
     let end = started.ended.await.unwrap().remove(0);

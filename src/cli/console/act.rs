@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, ResumeArgs};
+use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, PathArg, ResumeArgs};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::launch::{Indexed, Ready, in_words, projection, store_failure};
@@ -23,6 +23,8 @@ fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArg
     ResumeArgs {
         dir: dir.to_owned(),
         re_drive,
+        path: PathArg::default(),
+        deadline: None,
         accept_changed_input: false,
         accept_lost_results: false,
         drive: DriveArgs { config, ..DriveArgs::default() },

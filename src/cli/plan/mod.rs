@@ -10,6 +10,7 @@ use super::args::PlanArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{index, with_cache};
 use super::out;
+use super::pilot::pilot;
 use super::planned::{Asked, Ground, Work, deadline};
 use super::run::expected_open;
 use super::setup::{catalog, settings};
@@ -19,6 +20,9 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let settings = settings(args.config.as_deref(), &overrides(args))?;
     let catalog = catalog(settings.catalog_file.as_deref())?;
     let asked = asked(args)?;
+    if let (Some(n), Some(input)) = (args.pilot, &args.input) {
+        return pilot(args, n, input, &asked);
+    }
     let mut work = work(args, &settings, &catalog)?;
     let model = match (&args.model, work.model()) {
         (Some(model), _) => model.clone(),
