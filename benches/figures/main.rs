@@ -6,10 +6,12 @@
 //! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
 //! cargo bench --bench figures -- plan [N]         wall-clock and cost of a plan against the run; partly in real time
+//! cargo bench --bench figures -- audit [LINES]    the audit: seconds a gigabyte, memory
 //! ```
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
 
+mod audit;
 mod input;
 mod kill;
 mod little;
@@ -27,10 +29,11 @@ fn main() {
         "throughput" => throughput::print(rest),
         "kill" => kill::print(rest),
         "little" => little::print(rest),
+        "audit" => audit::print(rest),
         "input" => input::print(rest),
         "plan" => plan::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little, kill, input or plan"),
+        _ => println!("name a figure: throughput, little, kill, input, plan or audit"),
     }
 }

@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Run a file of requests
     Run(RunArgs),
+    /// Say what the API will refuse in a file of requests, and what a prompt cache would save; nothing is sent
+    Audit(AuditArgs),
     /// Go on with a run directory
     Resume(ResumeArgs),
     /// Cancel a sub-batch that is stuck, and let the run finish it on the sync path
@@ -93,6 +95,19 @@ pub(crate) struct DriveArgs {
     /// What matters: latency, balanced or cost
     #[arg(long, value_name = "latency|balanced|cost")]
     pub cost_pref: Option<String>,
+    /// What the run may cost in USD, over all of its sessions: it ends incomplete before it costs more
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Attempts that the run may make, over all of its sessions
+    #[arg(long, value_name = "N")]
+    pub max_requests: Option<u32>,
+    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed. One sooner
+    /// than 24 h takes the sync path
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// The cost that was authorised, in USD: a run that is projected to cost more than 1.5 times that is refused
+    #[arg(long, value_name = "USD")]
+    pub authorized_cost: Option<f64>,
     /// Only these orgs
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub orgs: Option<Vec<String>>,
@@ -160,9 +175,6 @@ pub(crate) struct RunArgs {
     /// Which way the requests go
     #[arg(long, value_enum, default_value_t)]
     pub path: PathArg,
-    /// By when it must be done: 90m, 6h, or an RFC 3339 time. One sooner than 24 h takes the sync path
-    #[arg(long, value_name = "DURATION|TIME")]
-    pub deadline: Option<String>,
     /// How to drive it
     #[command(flatten)]
     pub drive: DriveArgs,
@@ -234,6 +246,23 @@ pub(crate) struct PlanArgs {
     pub json: bool,
 }
 
+/// `fandeck audit`.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// The file of requests; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 /// `fandeck resume`.
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
@@ -246,9 +275,6 @@ pub(crate) struct ResumeArgs {
     /// After a pilot: which way the rest goes
     #[arg(long, value_enum, default_value_t)]
     pub path: PathArg,
-    /// After a pilot: by when the rest must be done
-    #[arg(long, value_name = "DURATION|TIME")]
-    pub deadline: Option<String>,
     /// Go on although the input has changed, with what still matches
     #[arg(long)]
     pub accept_changed_input: bool,

@@ -5,9 +5,12 @@
 //! what they hand to these two.
 
 mod args;
+mod audit;
+mod books;
 mod cancel;
 mod config;
 mod console;
+mod deadline;
 mod demo;
 mod demo_input;
 mod drive;
@@ -57,6 +60,7 @@ pub fn main() -> u8 {
         Some(Command::Demo(args)) => demo::demo(&args),
         Some(Command::Plan(args)) => plan::plan(&args),
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Audit(args)) => audit::audit(&args),
         Some(Command::Resume(args)) => resume::resume(&args),
         Some(Command::Cancel(args)) => cancel::cancel(&args),
         Some(Command::Status(args)) => status::status(&args),

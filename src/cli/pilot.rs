@@ -14,7 +14,7 @@ use super::args::{DriveArgs, PlanArgs};
 use super::drive::{Driving, RUN, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::gate::asks;
+use super::gate::answer;
 use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
@@ -129,7 +129,8 @@ fn agree(pilot: &Pilot, setup: &Setup, args: &PlanArgs, dir: &Path) -> Result<()
     }
     let at_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
     if at_terminal {
-        return if asks("Send them? [y/N] ") { Ok(()) } else { Err(Failure::usage("not sent; nothing was paid")) };
+        let yes = answer("Send them? [y/N] ").is_some_and(|answer| matches!(answer.trim(), "y" | "Y" | "yes"));
+        return if yes { Ok(()) } else { Err(Failure::usage("not sent; nothing was paid")) };
     }
     if cost.n_unpriced > 0 || cost.expected > setup.confirm_above {
         return Err(Failure::usage(format!(

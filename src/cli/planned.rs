@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use crate::catalog::Catalog;
 use crate::config::Settings;
-use crate::model::{BatchSettings, DispatchSettings, OrgSpec, PathChoice, RequestNo, RoutePolicy};
+use crate::model::{BatchSettings, DispatchSettings, OrgSpec, PathChoice, RequestNo, RoutePolicy, Wall};
 use crate::plan::{Figure, Group, Knobs, OrgKnobs, Origin, Plan, Tokens};
 use crate::requests::Input;
-use crate::store::Last;
+use crate::store::{Last, stamp};
 
 use super::args::PathArg;
-use super::failure::Failure;
 use super::history;
 use super::setup::Setup;
 
@@ -259,20 +258,10 @@ fn group(model: &str, sums: &Sums) -> Group {
     Group { model: model.to_owned(), n: sums.n, tokens }
 }
 
-/// A deadline as it is written, from now.
-pub(crate) fn deadline(text: Option<&str>) -> Result<Option<Duration>, Failure> {
-    let Some(text) = text else { return Ok(None) };
-    if let Ok(span) = humantime::parse_duration(text.trim()) {
-        return Ok(Some(span));
-    }
-    let at: jiff::Timestamp = text.trim().parse().map_err(|_| {
-        Failure::usage(format!(
-            "--deadline {text:?}: must be a duration such as 90m or 6h, or a time such as 2026-12-01T08:00:00Z"
-        ))
-    })?;
-    let left = at.as_millisecond() - jiff::Timestamp::now().as_millisecond();
-    let left = u64::try_from(left).map_err(|_| Failure::usage(format!("--deadline {text}: that time has passed")))?;
-    Ok(Some(Duration::from_millis(left)))
+/// How long it is until a deadline; nothing when it has passed.
+pub(crate) fn until(deadline: Option<Wall>) -> Option<Duration> {
+    let left = deadline?.0 - stamp::now().0;
+    Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }
 
 impl From<PathArg> for PathChoice {

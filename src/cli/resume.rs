@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Route;
+use crate::model::{Route, Wall};
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Recovered, RunDir, RunFile, StateFile, backfill, compare_input, recover};
@@ -15,7 +15,7 @@ use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
-use super::planned::{Asked, deadline, for_the_record};
+use super::planned::{Asked, for_the_record, until};
 use super::rescue;
 use super::run::{launch, plan_of, route};
 use super::setup::Setup;
@@ -29,9 +29,12 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     if let Some(simulated) = Simulated::of_run(&run) {
         return simulated?.drive(front, &args.drive.show, &args.dir, |setup| open(args, setup));
     }
-    let setup = Setup::for_a_run(&args.drive, front)?;
+    let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
     refuse_another_path(args, &ready.run)?;
+    setup.keep_limits(&ready.state.limits);
+    let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
+    gate::refuses(&indexed, &ready.last, &setup, spent)?;
     if !args.drive.yes {
         gate::before_resume(&indexed, &ready.last, &setup, front)?;
     }
@@ -54,15 +57,14 @@ fn refuse_another_path(args: &ResumeArgs, run: &RunFile) -> Result<(), Failure> 
 }
 
 /// What a pilot has left gets the route that its measurements lead to.
-fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Indexed) -> Result<(), Failure> {
+fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Indexed) {
     if ready.run.pilot.is_none() {
-        return Ok(());
+        return;
     }
-    let asked = Asked { path: args.path.into(), deadline: deadline(args.deadline.as_deref())?, ..Asked::default() };
+    let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
     let plan = plan_of(indexed, &ready.last, &asked, setup);
     (ready.run.path, ready.run.route_reason) = route(&plan);
     ready.run.plan = for_the_record(&plan);
-    Ok(())
 }
 
 /// Takes the directory and reads back what is durable.
@@ -82,7 +84,7 @@ pub(crate) fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed),
     fill_cache(&args.dir, &mut indexed, &recovered);
     let last = recovered.last.clone();
     let mut ready = Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive, only: None };
-    plan_anew(args, setup, &mut ready, &indexed)?;
+    plan_anew(args, setup, &mut ready, &indexed);
     Ok((ready, indexed))
 }
 

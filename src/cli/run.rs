@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Route;
+use crate::model::{Money, Route, Wall};
 use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
@@ -17,12 +17,11 @@ use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
-use super::planned::{Asked, Ground, Work, deadline, for_the_record};
+use super::planned::{Asked, Ground, Work, for_the_record, until};
 use super::setup::Setup;
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
-    let asked = Asked { path: args.path.into(), deadline: deadline(args.deadline.as_deref())?, ..Asked::default() };
     let front = Front::choose(&args.drive.show);
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
@@ -49,9 +48,11 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
+    let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
     let plan = plan_of(&indexed, &open, &asked, &setup);
     let mut file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route(&plan), &setup)?;
     file.plan = for_the_record(&plan);
+    gate::refuses(&indexed, &open, &setup, Money::ZERO)?;
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);

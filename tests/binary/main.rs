@@ -6,12 +6,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 mod accounts;
+mod audit;
 mod batches;
 mod configuration;
 mod crash;
 mod directories;
 mod disk;
 mod input;
+mod money;
 mod pipes;
 mod runs;
 mod screen;

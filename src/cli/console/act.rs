@@ -24,7 +24,6 @@ fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArg
         dir: dir.to_owned(),
         re_drive,
         path: PathArg::default(),
-        deadline: None,
         accept_changed_input: false,
         accept_lost_results: false,
         drive: DriveArgs { config, ..DriveArgs::default() },

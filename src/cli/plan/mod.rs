@@ -4,14 +4,15 @@ mod text;
 
 use crate::config::{Overrides, Settings};
 use crate::plan::Plan;
-use crate::store::Last;
+use crate::store::{Last, stamp};
 
 use super::args::PlanArgs;
+use super::deadline;
 use super::failure::{Failure, Outcome};
 use super::launch::{index, with_cache};
 use super::out;
 use super::pilot::pilot;
-use super::planned::{Asked, Ground, Work, deadline};
+use super::planned::{Asked, Ground, Work, until};
 use super::run::expected_open;
 use super::setup::{catalog, settings};
 
@@ -72,7 +73,7 @@ fn asked(args: &PlanArgs) -> Result<Asked, Failure> {
     };
     Ok(Asked {
         path: args.path.into(),
-        deadline: deadline(args.deadline.as_deref())?,
+        deadline: until(args.deadline.as_deref().map(|text| deadline::parse(text, stamp::now())).transpose()?),
         tokens_in: tokens("--tokens-in", args.tokens_in)?,
         tokens_out: tokens("--tokens-out", args.tokens_out)?,
     })

@@ -174,6 +174,14 @@ pub enum Action {
     ReDriveSubBatch,
     /// Leave the selected sub-batch as it is.
     LeaveSubBatch,
+    /// Show the selected request in full, or close it.
+    InspectRequest,
+    /// Scroll what is shown in full down.
+    InspectDown,
+    /// Scroll what is shown in full up.
+    InspectUp,
+    /// Send the selected request again.
+    ReDriveRequest,
     /// Take or release the mouse.
     ToggleMouse,
     /// Take the message away.

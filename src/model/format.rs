@@ -1,7 +1,7 @@
 //! How numbers are written, for people: counts, shares, spans, money, bytes. Used by every frontend, so that a figure
 //! looks the same on the screen, in a line and in the summary.
 
-use crate::model::Money;
+use super::money::Money;
 
 /// `12,345`.
 pub fn count(n: u64) -> String {
