@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, ScreenSettings, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -35,6 +35,8 @@ pub struct Settings {
     pub policy: RoutePolicy,
     /// A file that adds to the catalog of models; `None` is the built-in one alone.
     pub catalog_file: Option<PathBuf>,
+    /// How the screens look and behave.
+    pub screen: ScreenSettings,
     /// What a run may cost and do at most.
     pub limits: Limits,
     /// Directory of the log files.

@@ -98,6 +98,10 @@ pub enum Action {
     ShowRequests,
     /// Show the log.
     ShowLog,
+    /// Show the screen to the right.
+    NextScreen,
+    /// Show the screen to the left.
+    PreviousScreen,
     /// Give up the filter, take the message away, or go back to the screen before.
     Back,
     /// Select the next row.
@@ -174,6 +178,12 @@ pub enum Action {
     ReDriveSubBatch,
     /// Leave the selected sub-batch as it is.
     LeaveSubBatch,
+    /// Hold the picture, or let it go on.
+    Freeze,
+    /// Copy what is selected.
+    Copy,
+    /// Change to the next theme.
+    NextTheme,
     /// Show the selected request in full, or close it.
     InspectRequest,
     /// Scroll what is shown in full down.
