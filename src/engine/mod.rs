@@ -28,7 +28,8 @@
 //! | `queue` | which request is next, and when a failed one is due again |
 //! | `admit` | which org takes it |
 //! | `batch` | all about sub-batches; a part with a reducer of its own |
-//! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
+//! | `rest` | when a run holds, or has come to rest |
+//! | `stop` | what ends a run early: its fuse, a reason, the operator |
 //! | `command` | what an operator's command does |
 //!
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
@@ -59,6 +60,7 @@ mod retry_budget;
 mod spec;
 mod squeeze;
 mod state;
+mod stop;
 mod suspicion;
 #[doc(hidden)]
 pub mod testing;

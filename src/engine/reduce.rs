@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use crate::model::snapshot::ParkReason;
 use crate::model::{
-    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Usage,
-    Verdict,
+    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Verdict,
 };
 
 use super::breaker::Trip;
 use super::event::{Attempt, Effect, Event};
 use super::gate::{Wait, backoff};
-use super::queue::Flying;
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, batch, organisation, park, preflight, rest, suspicion};
+use super::{admit, batch, organisation, park, preflight, rest, stop, suspicion};
 
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
@@ -55,7 +53,7 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
             let ends = for_good && run.facts.unattended;
             state.note(Level::Error, "store-blocked", None, text, now, effects);
             if ends {
-                rest::stop_for(state, slot, &message, "store-lost", now, effects);
+                stop::stop_for(state, slot, &message, "store-lost", now, effects);
             }
         }
         Event::StoreHealed { run } => {
@@ -76,7 +74,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { usage, .. } => Some((usage, latency)),
         _ => None,
     };
-    ended(state, family, &flight, usage, now.mono);
+    state.flight_ended(family, &flight, usage, now.mono);
     let succeeded = usage.is_some().then_some(flight.started);
     let pool = state.orgs[org.ix()].pool;
     state.pools[pool].paces[family.ix()].observe(&limits, succeeded, now.mono);
@@ -114,7 +112,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             state.orgs[org.ix()].totals.n_invalid += 1;
             state.runs[run.ix()].queue.answered(no);
             effects.extend(record.map(Effect::Record));
-            rest::invalid(state, run, &error, now, effects);
+            stop::invalid(state, run, &error, now, effects);
             // While the fuse may still blow, an `invalid` proves the key but not the requests.
             state.orgs[org.ix()].proven |= state.runs[run.ix()].fuse.off;
         }
@@ -142,19 +140,6 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             failed(state, run, no, org, started, trouble, error, retry_after, now, effects);
         }
     }
-}
-
-/// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
-pub(super) fn ended(state: &mut State, family: Family, flight: &Flying, answer: Option<(&Usage, Duration)>, now: Mono) {
-    let org = flight.org;
-    let pool = &mut state.pools[state.orgs[org.ix()].pool];
-    if let Some(window) = &mut pool.windows[family.ix()] {
-        window.ended();
-    }
-    pool.gate.ended(flight.started);
-    pool.paces[family.ix()].ended(&flight.load, answer, now);
-    let in_flight = &mut state.orgs[org.ix()].in_flight[family.ix()];
-    *in_flight = in_flight.saturating_sub(1);
 }
 
 /// The API took a request: it was not limited, and the org works.
@@ -313,10 +298,10 @@ fn unreadable(
 ) {
     let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
-    ended(state, family, &flight, None, now.mono);
+    state.flight_ended(family, &flight, None, now.mono);
     state.orgs[org.ix()].breaker.abandoned();
     state.runs[run.ix()].queue.give_back(no, now.mono);
-    rest::stop_for(state, run, message, "input-changed", now, effects);
+    stop::stop_for(state, run, message, "input-changed", now, effects);
 }
 
 /// When the reducer wants to be called again although nothing has happened. `None`: not before the next event.

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
     ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
-    Wall,
+    Usage, Wall,
 };
 
 use super::batch::BatchRun;
@@ -21,7 +21,7 @@ use super::history::PerSecond;
 use super::load::Sizes;
 use super::pace::{Pace, easing};
 use super::preflight::Preflight;
-use super::queue::Queue;
+use super::queue::{Flying, Queue};
 use super::retry_budget::RetryBudget;
 use super::squeeze::Squeeze;
 use super::window::Window;
@@ -309,6 +309,25 @@ impl State {
             Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
         self.notices.ring.push_back(notice);
         effects.push(Effect::Audit { level, kind, org, text });
+    }
+
+    /// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
+    pub(super) fn flight_ended(
+        &mut self,
+        family: Family,
+        flight: &Flying,
+        answer: Option<(&Usage, Duration)>,
+        now: Mono,
+    ) {
+        let org = flight.org;
+        let pool = &mut self.pools[self.orgs[org.ix()].pool];
+        if let Some(window) = &mut pool.windows[family.ix()] {
+            window.ended();
+        }
+        pool.gate.ended(flight.started);
+        pool.paces[family.ix()].ended(&flight.load, answer, now);
+        let in_flight = &mut self.orgs[org.ix()].in_flight[family.ix()];
+        *in_flight = in_flight.saturating_sub(1);
     }
 }
 

@@ -84,6 +84,8 @@ pub struct BatchSettings {
     pub max_open: u32,
     /// The least time between two polls of a sub-batch.
     pub poll_every: Duration,
+    /// How long a create without an answer is looked for in the org's list before it counts as not made.
+    pub search_for: Duration,
     /// Age from which a sub-batch is stuck; `None` turns the escape off.
     pub stuck_after: Option<Duration>,
     /// Whether the escape is made without asking.
@@ -98,6 +100,7 @@ impl Default for BatchSettings {
             size: 1_000,
             max_open: 4,
             poll_every: Duration::from_secs(15),
+            search_for: Duration::from_secs(60),
             stuck_after: Some(Duration::from_secs(4 * 3_600)),
             escape: true,
             re_drive_elsewhere: false,

@@ -6,9 +6,9 @@ use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, SubBatchStatus
 use crate::requests::{Input, ReadError, shapes};
 use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
 
-use super::open::begin_search;
 use super::part::BatchRun;
 use super::pilot::{Pilots, Shape};
+use super::search::begin_search;
 use super::split::{Limits, split};
 use super::sub::Sub;
 use crate::engine::event::Effect;
@@ -168,7 +168,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         let left = entry.left && entry.status.is_over();
         let mut sub = Sub::resumed(entry, org, members, now);
         if sub.status() == SubBatchStatus::Adrift {
-            begin_search(&mut sub, true, now.mono);
+            begin_search(&mut sub, plan.settings.search_for, now.mono);
         }
         if left {
             let trouble = match sub.status() {
