@@ -6,6 +6,7 @@ use crate::model::settings::PriceCard;
 use crate::model::{Family, Money};
 
 use super::card::{Card, LongPrompt};
+use super::takes::Takes;
 use super::{CatalogError, ModelInfo};
 
 #[derive(Deserialize)]
@@ -22,6 +23,7 @@ struct ModelFile {
     #[serde(default)]
     aliases: Vec<String>,
     family: Option<Family>,
+    takes: Option<Takes>,
     price: PriceFile,
     long_prompt: Option<LongPromptFile>,
     context_tokens: u32,
@@ -74,6 +76,7 @@ impl ModelFile {
         });
         Ok(ModelInfo {
             family: self.family.unwrap_or_else(|| Family::of_model(&self.id)),
+            takes: self.takes,
             card: Card { standard: self.price.resolve().map_err(fail)?, long_prompt },
             context_tokens: self.context_tokens,
             max_output_tokens: self.max_output_tokens,

@@ -6,6 +6,7 @@
 
 mod card;
 mod file;
+mod takes;
 
 use std::collections::HashMap;
 
@@ -14,6 +15,7 @@ use jiff::civil::Date;
 use crate::model::{Family, Money, Usage};
 
 pub use card::{Card, LongPrompt};
+pub use takes::{Sampling, Takes, ThinkingType};
 
 /// The catalog that the program is built with.
 const BUILTIN: &str = include_str!("../../assets/catalog.toml");
@@ -43,6 +45,8 @@ pub struct ModelInfo {
     pub aliases: Vec<String>,
     /// Its family.
     pub family: Family,
+    /// Which parameters it accepts; `None` when that is not known.
+    pub takes: Option<Takes>,
     /// Its prices.
     pub card: Card,
     /// The longest prompt and answer together, in tokens.

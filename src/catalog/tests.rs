@@ -63,6 +63,27 @@ fn the_built_in_catalog_is_read_whole_and_holds_the_published_figures() {
     }
 }
 
+/// What the published migration guides say of each generation.
+#[test]
+fn each_generation_takes_the_parameters_that_its_guide_names() {
+    let catalog = Catalog::builtin();
+    let takes = |id: &str| catalog.lookup(id).unwrap().takes.clone().unwrap();
+    for model in catalog.models() {
+        let takes = model.takes.as_ref().unwrap();
+        let old = model.id.contains("-4-5");
+        assert_eq!(takes.prefill, old, "{}: prefilled answers went with 4.6", model.id);
+        assert_eq!(takes.sampling == Sampling::One, old, "{}", model.id);
+        assert_eq!(takes.sampling == Sampling::Both, model.id.ends_with("4-6"), "{}", model.id);
+        assert_eq!(takes.thinks_by_default, !model.id.contains("-4-"), "{}: the 5 series thinks by default", model.id);
+    }
+    for (id, forced) in [("claude-fable-5", true), ("claude-fable-5-1", false), ("claude-opus-5-5", false)] {
+        assert_eq!(takes(id).forced_tools, forced, "{id}");
+    }
+    assert_eq!(takes("claude-sonnet-5-5").thinking, [ThinkingType::Adaptive, ThinkingType::BetweenTools]);
+    assert_eq!(takes("claude-haiku-5-5").thinking, [ThinkingType::Adaptive, ThinkingType::Disabled]);
+    assert_eq!(takes("claude-sonnet-4-5").thinking, [ThinkingType::Disabled, ThinkingType::Enabled]);
+}
+
 #[test]
 fn cache_writes_cost_the_same_multiples_of_input_everywhere() {
     for model in Catalog::builtin().models() {

@@ -9,8 +9,10 @@ use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{format, json, plain, summary};
 use crate::store::{RunDir, StateFile};
 use crate::tui;
+use crate::tui::backstage::{Attached, Driver};
 
 use super::args::ShowArgs;
+use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::store_failure;
@@ -98,7 +100,10 @@ async fn show(handle: &EngineHandle, shown: &Shown, logging: &Logging, by_signal
             plain::run(handle.clone(), io::stdout(), options, code).await.map_err(failed)?;
         }
         Front::Screen => {
-            let exit = tui::run(handle.clone(), options(shown, logging), Some(logging.feed.clone())).await;
+            let exit = {
+                let attached = Attached { handle: handle.clone(), driver: Driver::Here };
+                tui::run(Some(attached), Console::new(None), options(shown, logging), Some(logging.feed.clone())).await
+            };
             match &exit {
                 Ok(tui::TuiExit::Interrupted) => by_signal.note(130),
                 Ok(tui::TuiExit::Terminated) => by_signal.note(143),

@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::report::format;
-use crate::requests::Input;
-use crate::store::{Row, RunDir, StoreError, for_each_in_input_order, without_meta};
+use crate::store::{LastLines, Row, RunDir, RunFile, StoreError, without_meta};
 
 use super::args::{ExportArgs, ExportFormat};
 use super::failure::{Failure, Outcome};
@@ -91,11 +90,10 @@ impl From<csv::Error> for Stop {
 /// Writes one line per request that has an outcome; those without are counted on standard error. The run may be going on.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
-    let input = index(&input_path(&peek.run, &args.dir))?;
-    refuse_changed_input(&args.dir, &peek.run, &input, args.accept_changed_input)?;
+    let last = last_lines(args, &peek.run)?;
     let written = match &args.out {
-        None => write_to(io::stdout().lock(), args, &input),
-        Some(path) => write_file(path, args, &input),
+        None => write_to(io::stdout().lock(), args, &last),
+        Some(path) => write_file(path, args, &last),
     };
     let left = match written {
         Ok(left) => left,
@@ -130,33 +128,47 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     Ok(0)
 }
 
+/// The last line of each request. The results are the operator's also when the input is not there any more.
+fn last_lines(args: &ExportArgs, run: &RunFile) -> Result<LastLines, Failure> {
+    let path = input_path(run, &args.dir);
+    let last = if let Ok(false) = path.try_exists() {
+        out::say(&format!("fandeck: the input {} is gone; the order is as the journal noted it", path.display()));
+        LastLines::noted(&args.dir, run.input.count)
+    } else {
+        let input = index(&path)?;
+        refuse_changed_input(&args.dir, run, &input, args.accept_changed_input)?;
+        LastLines::scan(&args.dir, &input, &mut |_| {})
+    };
+    last.map_err(|error| store_failure(&error))
+}
+
 /// A file appears whole or not at all: what was there before stays until then.
-fn write_file(path: &Path, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+fn write_file(path: &Path, args: &ExportArgs, last: &LastLines) -> Result<Left, Stop> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe cannot be replaced by a file.
     if path.exists() && !path.is_file() {
-        return write_to(File::create(path)?, args, input);
+        return write_to(File::create(path)?, args, last);
     }
     let mut temp = tempfile::NamedTempFile::new_in(dir)?;
-    let left = write_to(temp.as_file_mut(), args, input)?;
+    let left = write_to(temp.as_file_mut(), args, last)?;
     temp.as_file().sync_all()?;
     temp.persist(path).map_err(|error| error.error)?;
     Ok(left)
 }
 
-fn write_to(out: impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+fn write_to(out: impl Write, args: &ExportArgs, last: &LastLines) -> Result<Left, Stop> {
     let mut out = BufWriter::with_capacity(BUFFER, out);
     let left = match args.format {
-        ExportFormat::Jsonl => jsonl(&mut out, args, input)?,
-        ExportFormat::Csv => table(&mut out, args, input)?,
+        ExportFormat::Jsonl => jsonl(&mut out, args, last)?,
+        ExportFormat::Csv => table(&mut out, last)?,
     };
     out.flush()?;
     Ok(left)
 }
 
-fn jsonl(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+fn jsonl(out: &mut impl Write, args: &ExportArgs, last: &LastLines) -> Result<Left, Stop> {
     let mut left = Left::default();
-    for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
+    last.for_each(|line| -> Result<(), Stop> {
         left.count(line);
         let Some(line) = line else { return Ok(()) };
         let (head, tail) = if args.with_meta { (line, &line[line.len()..]) } else { without_meta(line) };
@@ -168,11 +180,11 @@ fn jsonl(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left,
     Ok(left)
 }
 
-fn table(out: &mut impl Write, args: &ExportArgs, input: &Input) -> Result<Left, Stop> {
+fn table(out: &mut impl Write, last: &LastLines) -> Result<Left, Stop> {
     let mut left = Left::default();
     let mut table = csv::Writer::from_writer(out);
     table.write_record(COLUMNS)?;
-    for_each_in_input_order(&args.dir, input, |_, line| -> Result<(), Stop> {
+    last.for_each(|line| -> Result<(), Stop> {
         left.count(line);
         let Some(line) = line else { return Ok(()) };
         let Some(row) = Row::parse(line) else {

@@ -7,6 +7,7 @@
 mod args;
 mod cancel;
 mod config;
+mod console;
 mod demo;
 mod demo_input;
 mod drive;

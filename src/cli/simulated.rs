@@ -41,6 +41,11 @@ impl Simulated {
         Ok(Simulated { name: name.to_owned(), scenario, seed, scale })
     }
 
+    /// Whether a run was made against a simulation.
+    pub(crate) fn is_of_run(run: &RunFile) -> bool {
+        run.settings.contains_key(SCENARIO)
+    }
+
     /// The simulation that a run was made against; `None` for a run against an API.
     pub(crate) fn of_run(run: &RunFile) -> Option<Result<Simulated, Failure>> {
         let name = run.settings.get(SCENARIO)?;

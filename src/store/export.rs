@@ -1,5 +1,6 @@
 //! Results in the order of the input, with 12 bytes of memory a request.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -8,7 +9,7 @@ use super::error::StoreError;
 use super::journal;
 use super::resolve::{Subject, subject, walk};
 use crate::model::RequestNo;
-use crate::requests::{Input, member, skip_value};
+use crate::requests::{Input, id_hash, member, skip_value};
 
 /// Where the last line of each request stands in a journal.
 #[derive(Debug)]
@@ -45,10 +46,40 @@ impl LastLines {
             }
             Ok(())
         })?;
-        if last.lens.iter().any(|&len| len > 0) {
-            last.file = Some(File::open(&path).map_err(StoreError::io("open", &path))?);
-        }
+        last.open()?;
         Ok(last)
+    }
+
+    /// As [`LastLines::scan`], when the input is gone: ids are told apart by their hash, and stand in the order of the numbers
+    /// that the lines note. A run has `count` requests; those without a line stand behind those with one. 50 bytes a request.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn noted(dir: &Path, count: u64) -> Result<LastLines, StoreError> {
+        let path = dir.join(journal::NAME);
+        let mut lines: HashMap<u64, (u32, u64, u32)> = HashMap::new();
+        walk(&path, &mut |_| {}, &mut |line, parsed| {
+            let Some(parsed) = parsed else { return Ok(()) };
+            // An input that was changed on purpose has two ids of one number: neither replaces the other.
+            let no = parsed.fandeck.no.unwrap_or(u32::MAX);
+            lines.insert(id_hash(&parsed.custom_id), (no, line.offset, line.len as u32));
+            Ok(())
+        })?;
+        let mut lines: Vec<_> = lines.into_values().collect();
+        lines.sort_unstable();
+        lines.resize(lines.len().max(usize::try_from(count).unwrap_or(usize::MAX)), (u32::MAX, 0, 0));
+        let (offsets, lens) = lines.into_iter().map(|(_, offset, len)| (offset, len)).unzip();
+        let mut last = LastLines { offsets, lens, file: None, path, n_passed_over: 0 };
+        last.open()?;
+        Ok(last)
+    }
+
+    /// A run without a line has no journal to be opened.
+    fn open(&mut self) -> Result<(), StoreError> {
+        if self.lens.iter().any(|&len| len > 0) {
+            self.file = Some(File::open(&self.path).map_err(StoreError::io("open", &self.path))?);
+        }
+        Ok(())
     }
 
     /// Reads the line of a request into a buffer, without its line end; `None` when it has none.
@@ -67,25 +98,19 @@ impl LastLines {
         file.read_exact_at(buffer, offset).map_err(StoreError::io("read", &self.path))?;
         Ok(Some(buffer))
     }
-}
 
-/// Shows every request of the input in its order, with the last line that the journal has of it. The line has the block of ours;
-/// [`without_meta`] takes it off, and [`super::Row`] reads it. What `show` fails with ends the walk.
-///
-/// # Errors
-/// Those of [`LastLines::scan`], and what `show` returns.
-pub fn for_each_in_input_order<E: From<StoreError>>(
-    dir: &Path,
-    input: &Input,
-    mut show: impl FnMut(RequestNo, Option<&[u8]>) -> Result<(), E>,
-) -> Result<(), E> {
-    let last = LastLines::scan(dir, input, &mut |_| {})?;
-    let mut buffer = Vec::new();
-    for no in (0..input.len()).map(RequestNo) {
-        let line = last.read(no, &mut buffer)?;
-        show(no, line)?;
+    /// Shows every request in its order, with the last line that the journal has of it. The line has the block of ours;
+    /// [`without_meta`] takes it off, and [`super::Row`] reads it. What `show` fails with ends the walk.
+    ///
+    /// # Errors
+    /// Those of [`LastLines::read`], and what `show` returns.
+    pub fn for_each<E: From<StoreError>>(&self, mut show: impl FnMut(Option<&[u8]>) -> Result<(), E>) -> Result<(), E> {
+        let mut buffer = Vec::new();
+        for no in 0..self.lens.len() {
+            show(self.read(RequestNo(no as u32), &mut buffer)?)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What a line is without the block of ours, in two pieces to be written one after the other: a row in the API's shape.

@@ -41,7 +41,7 @@ pub use cache::{Cache, CacheEntry, CacheError};
 pub use change::{InputChange, compare_input};
 pub use dir::{Claim, RunDir, RunPeek};
 pub use error::StoreError;
-pub use export::{LastLines, for_each_in_input_order, without_meta};
+pub use export::{LastLines, without_meta};
 pub use hits::take_hits;
 pub use journal::LineMeta;
 pub use listing::{Listed, list_runs};

@@ -106,7 +106,8 @@ impl Place {
 
     fn exported(&self) -> Vec<Option<String>> {
         let mut out = Vec::new();
-        for_each_in_input_order::<StoreError>(&self.dir, &self.input, |_, line| {
+        let last = LastLines::scan(&self.dir, &self.input, &mut |_| {}).unwrap();
+        last.for_each::<StoreError>(|line| {
             out.push(line.map(|line| String::from_utf8(line.to_vec()).unwrap()));
             Ok(())
         })

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::action::Action;
-use super::state::{Asked, CapAsk, Overlay, Toast, Tone, UiState, shown_run};
+use super::backstage::{Answer, Errand};
+use super::screens;
+use super::state::{Ask, Asked, CapAsk, Deed, Overlay, Toast, Tone, UiState, shown_run};
 use super::update::Reaction;
 use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunStatus, Snapshot};
 
@@ -30,6 +32,29 @@ pub(super) fn send(
     say(ui, format!("asked: {what}"), Tone::Asked, now);
     ui.asked.push(Asked { ticket, what, cap, at: now });
     vec![Reaction::Send { ticket, command }]
+}
+
+/// Asks for something behind the screens, and says so.
+pub(super) fn ask(ui: &mut UiState, errand: Errand, what: String, now: Mono) -> Vec<Reaction> {
+    ui.ticket += 1;
+    let ticket = ui.ticket;
+    say(ui, format!("asked: {what}"), Tone::Asked, now);
+    ui.asked.push(Asked { ticket, what, cap: None, at: now });
+    vec![Reaction::Ask { ticket, errand }]
+}
+
+/// An errand was done: what was asked is asked no more, and the screen that it concerns is told.
+pub(super) fn told(ui: &mut UiState, ticket: u64, answer: Answer, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if let Some(at) = ui.asked.iter().position(|asked| asked.ticket == ticket) {
+        ui.asked.remove(at);
+        ui.toast = None;
+    }
+    screens::told(ui, answer, snapshot, now)
+}
+
+/// Opens the gate, with the focus on the button that changes nothing.
+pub(super) fn confirm(ui: &mut UiState, ask: Ask) {
+    ui.overlay = Some(Overlay::Confirm { focus: 0, ask });
 }
 
 pub(super) fn answered(ui: &mut UiState, ticket: u64, outcome: &CommandOutcome, now: Mono) -> Vec<Reaction> {
@@ -85,10 +110,24 @@ pub(super) fn change_cap(ui: &mut UiState, up: bool, snapshot: &Snapshot, now: M
     };
     let ask = CapAsk { org: org.id, label: org.label.clone(), family: window.family, seen, wanted, polite };
     if up && wanted > polite {
-        ui.overlay = Some(Overlay::Cap { focus: 0, ask });
+        confirm(ui, cap_question(ask));
         return Vec::new();
     }
     set_cap(ui, &ask, now)
+}
+
+fn cap_question(ask: CapAsk) -> Ask {
+    let lines = vec![
+        format!("{}, {}: cap {} → {}.", ask.label, ask.family, ask.seen, ask.wanted),
+        String::new(),
+        format!(
+            "The polite cap is {}: more may push colleagues, who share the limits of this org, into 429s.",
+            ask.polite
+        ),
+        String::new(),
+        format!("y  raise to {}    Esc  keep {}", ask.wanted, ask.seen),
+    ];
+    Ask { title: "above the polite cap?", lines, keep: "Keep", agree: "Raise", deed: Deed::SetCap(ask) }
 }
 
 pub(super) fn set_cap(ui: &mut UiState, ask: &CapAsk, now: Mono) -> Vec<Reaction> {

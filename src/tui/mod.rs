@@ -1,19 +1,23 @@
 //! The screens: what an operator sees and does while runs go on.
 //!
+//! - [`screens`] are what there is to see, one module each; [`action`] is the one registry of what can be done there.
 //! - [`run`] takes the terminal, draws until the operator leaves or the run is over, and gives it back.
 //! - Keys become an [`action::Action`] by the [`keymap`]; [`update::update`] turns actions, pictures and time into a new
 //!   [`state::UiState`] and reactions; [`view::render`] draws. Both are pure; the shell around them is in `shell`.
 //! - [`guard`] is the terminal, taken and given back; [`log`] is where records go.
+//! - [`backstage`] is what the screens ask of the product besides the picture.
 //!
 //! It sees only [`crate::model`] and [`crate::engine::EngineHandle`], and never makes the engine wait: the screen lives on
 //! a thread of its own, so that a terminal that is blocked blocks nothing else.
 
 pub mod action;
-pub mod batches;
+pub mod backstage;
 mod commands;
+pub mod field;
 pub mod guard;
 pub mod keymap;
 pub mod log;
+pub mod screens;
 mod shell;
 mod signals;
 pub mod state;
@@ -27,9 +31,11 @@ mod update_tests;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::engine::EngineHandle;
 use crate::model::Snapshot;
+
+use backstage::{Attached, Backstage};
 
 pub use update::LogMove;
 
@@ -99,21 +105,27 @@ pub fn no_color_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Shows the live screen until the operator leaves, or the run is over and was to be left then. A run that goes on is
-/// drained or stopped first, and waited for. Signals (SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT) are taken care of.
+/// Shows the screens until the operator leaves, or the run is over and was to be left then: the live screen of `attached`,
+/// or the list of runs without one. A run that goes on here is drained or stopped first, and waited for. Signals (SIGINT,
+/// SIGTERM, SIGHUP, SIGTSTP, SIGCONT) are taken care of.
 ///
 /// `log` tells that records came; without it the log pane is drawn with the rest only.
 ///
 /// # Errors
 /// When there is no terminal, or it does not obey. The terminal is given back in any case.
-pub async fn run(handle: EngineHandle, options: TuiOptions, log: Option<log::LogFeed>) -> io::Result<TuiExit> {
+pub async fn run(
+    attached: Option<Attached>,
+    backstage: Arc<dyn Backstage>,
+    options: TuiOptions,
+    log: Option<log::LogFeed>,
+) -> io::Result<TuiExit> {
     if !is_possible() {
         return Err(io::Error::other("failed to show a screen: this is not a terminal; use --headless"));
     }
     let (done, left) = tokio::sync::oneshot::channel();
     std::thread::Builder::new().name("tui".to_owned()).spawn(move || {
         // The receiver is gone only when nobody wants to know any more.
-        let _ = done.send(shell::on_this_thread(handle, &options, log));
+        let _ = done.send(shell::on_this_thread(attached.as_ref(), backstage, &options, log));
     })?;
     // A thread that panicked gave the terminal back in the panic hook.
     left.await.unwrap_or(Ok(TuiExit::Broken))

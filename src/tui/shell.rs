@@ -17,10 +17,11 @@ use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::action::Context;
+use super::backstage::{Answer, Attached, Backstage, Driver};
 use super::guard::{self, Guard, Taking};
-use super::keymap::{Key, Keymap};
+use super::keymap::Key;
 use super::log::{LogFeed, Records};
+use super::screens::{self, Screen};
 use super::signals::{Signals, go_on_kind, stop_kind};
 use super::state::UiState;
 use super::theme::{Theme, ThemeName};
@@ -36,22 +37,29 @@ const FRAME: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_secs(1);
 
 /// Runs the screen on a runtime of its own: a terminal that blocks stops this thread and no other.
-pub(super) fn on_this_thread(handle: EngineHandle, options: &TuiOptions, log: Option<LogFeed>) -> io::Result<TuiExit> {
+pub(super) fn on_this_thread(
+    attached: Option<&Attached>,
+    backstage: Arc<dyn Backstage>,
+    options: &TuiOptions,
+    log: Option<LogFeed>,
+) -> io::Result<TuiExit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async { Shell::new(handle, options, log)?.run().await })
+    runtime.block_on(async { Shell::new(attached, backstage, options, log)?.run().await })
 }
 
 struct Shell {
-    handle: EngineHandle,
-    pictures: watch::Receiver<Arc<Snapshot>>,
+    backstage: Arc<dyn Backstage>,
+    /// The run that is shown.
+    handle: Option<EngineHandle>,
+    pictures: Option<watch::Receiver<Arc<Snapshot>>>,
     snapshot: Arc<Snapshot>,
     ui: UiState,
-    keymap: Keymap,
     theme: Theme,
     ascii: bool,
     records: Records,
     feed: Option<LogFeed>,
     answers: FuturesUnordered<BoxFuture<'static, (u64, CommandOutcome)>>,
+    errands: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     signals: Signals,
     keys: Option<EventStream>,
     /// `None` when it is gone.
@@ -75,12 +83,18 @@ enum Wake {
     Picture(bool),
     Log,
     Answer(u64, CommandOutcome),
+    Told(u64, Answer),
     Signal(SignalKind),
     Time,
 }
 
 impl Shell {
-    fn new(handle: EngineHandle, options: &TuiOptions, feed: Option<LogFeed>) -> io::Result<Shell> {
+    fn new(
+        attached: Option<&Attached>,
+        backstage: Arc<dyn Backstage>,
+        options: &TuiOptions,
+        feed: Option<LogFeed>,
+    ) -> io::Result<Shell> {
         let mono = options.no_color;
         // crossterm itself would answer NO_COLOR with parameterless resets, which undo bold and reversed; the mono theme
         // says all there is to say about colour.
@@ -90,28 +104,29 @@ impl Shell {
         let guard = Guard::enter(&taking)?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         let size = terminal.size()?;
-        let mut pictures = handle.watch();
-        let snapshot = pictures.borrow_and_update().clone();
         let ui = UiState {
             read_only: options.read_only,
             leave_when_done: options.leave_when_done,
             size: (size.width, size.height),
             mouse: options.mouse,
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
+            screen: if attached.is_some() { Screen::Live } else { Screen::Runs },
+            driver: attached.map_or(Driver::Nothing, |attached| attached.driver),
             ..UiState::default()
         };
         let now = Instant::now();
-        Ok(Shell {
-            handle,
-            pictures,
-            snapshot,
+        let mut shell = Shell {
+            backstage,
+            handle: None,
+            pictures: None,
+            snapshot: Arc::default(),
             ui,
-            keymap: Keymap::default(),
             theme: Theme::of(if mono { ThemeName::Mono } else { options.theme }),
             ascii: options.ascii,
             records: Records::default(),
             feed,
             answers: FuturesUnordered::new(),
+            errands: FuturesUnordered::new(),
             signals,
             keys: Some(EventStream::new()),
             terminal: Some(terminal),
@@ -124,7 +139,22 @@ impl Shell {
             dirty: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
             next_tick: now + TICK,
-        })
+        };
+        if let Some(attached) = attached {
+            shell.attach(attached);
+        }
+        for reaction in screens::shown(&mut shell.ui) {
+            shell.react(reaction);
+        }
+        Ok(shell)
+    }
+
+    /// Shows the pictures of another run from now on.
+    fn attach(&mut self, attached: &Attached) {
+        let mut pictures = attached.handle.watch();
+        self.snapshot = pictures.borrow_and_update().clone();
+        self.pictures = Some(pictures);
+        self.handle = Some(attached.handle.clone());
     }
 
     fn now(&self) -> Mono {
@@ -163,7 +193,8 @@ impl Shell {
             signal = self.signals.next() => Wake::Signal(signal),
             Some((ticket, outcome)) = self.answers.next() => Wake::Answer(ticket, outcome),
             () = tokio::time::sleep_until(deadline), if ticking => Wake::Time,
-            changed = self.pictures.changed(), if !engine_gone => Wake::Picture(changed.is_ok()),
+            Some((ticket, answer)) = self.errands.next() => Wake::Told(ticket, answer),
+            changed = next_picture(&mut self.pictures), if !engine_gone => Wake::Picture(changed),
             () = news(self.feed.as_ref()) => Wake::Log,
         }
     }
@@ -183,7 +214,9 @@ impl Shell {
                 None
             }
             Wake::Picture(true) => {
-                self.snapshot = self.pictures.borrow_and_update().clone();
+                if let Some(pictures) = &mut self.pictures {
+                    self.snapshot = pictures.borrow_and_update().clone();
+                }
                 Some(Msg::Picture)
             }
             Wake::Picture(false) => Some(Msg::EngineGone),
@@ -192,6 +225,12 @@ impl Shell {
                 None
             }
             Wake::Answer(ticket, outcome) => Some(Msg::Answered { ticket, outcome }),
+            Wake::Told(ticket, answer) => {
+                if let Answer::Attached(Ok(attached)) = &answer {
+                    self.attach(attached);
+                }
+                Some(Msg::Told { ticket, answer })
+            }
             Wake::Signal(kind) => self.signal(kind),
             Wake::Time => {
                 if Instant::now() < self.next_tick {
@@ -217,7 +256,11 @@ impl Shell {
 
     fn react(&mut self, reaction: Reaction) -> Option<TuiExit> {
         match reaction {
-            Reaction::Send { ticket, command } => self.answers.push(ask(&self.handle, ticket, command)),
+            Reaction::Send { ticket, command } => self.answers.push(ask(self.handle.as_ref(), ticket, command)),
+            Reaction::Ask { ticket, errand } => {
+                let answer = self.backstage.ask(errand);
+                self.errands.push(Box::pin(async move { (ticket, answer.await) }));
+            }
             Reaction::Exit(exit) => {
                 self.last_picture();
                 return Some(exit);
@@ -258,10 +301,10 @@ impl Shell {
     fn key(&mut self, event: &KeyEvent) -> Option<Msg> {
         let key = Key::of_event(event)?;
         let context = self.ui.context();
-        if let Some(action) = self.keymap.action(context, key) {
+        if let Some(action) = self.ui.keymap.action(context, key) {
             return Some(Msg::Act(action));
         }
-        if context == Context::HelpSearch {
+        if context.takes_text() {
             return if key.erases() { Some(Msg::Erase) } else { key.text().map(Msg::Type) };
         }
         None
@@ -340,7 +383,6 @@ impl Shell {
             ui: &self.ui,
             snapshot: &self.snapshot,
             theme: &self.theme,
-            keymap: &self.keymap,
             log: &self.records,
             ascii: self.ascii,
             now: Mono::from_span(self.started.elapsed()),
@@ -366,8 +408,12 @@ impl Shell {
 }
 
 /// Hands a command in; the future is its outcome, whatever becomes of the engine.
-fn ask(handle: &EngineHandle, ticket: u64, command: Command) -> BoxFuture<'static, (u64, CommandOutcome)> {
-    match handle.send(command) {
+fn ask(handle: Option<&EngineHandle>, ticket: u64, command: Command) -> BoxFuture<'static, (u64, CommandOutcome)> {
+    let sent = match handle {
+        Some(handle) => handle.send(command),
+        None => Err(CommandOutcome::Refused("no run is shown".to_owned())),
+    };
+    match sent {
         Ok(outcome) => Box::pin(async move {
             let ended = CommandOutcome::Refused("the run ended first".to_owned());
             (ticket, outcome.await.unwrap_or(ended))
@@ -389,6 +435,14 @@ fn copy(from: &Buffer, to: &mut Buffer) {
 async fn next_event(keys: &mut Option<EventStream>) -> Option<io::Result<Event>> {
     match keys {
         Some(keys) => keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for a picture: `true` when there is one, `false` when none will come; for ever without a run.
+async fn next_picture(pictures: &mut Option<watch::Receiver<Arc<Snapshot>>>) -> bool {
+    match pictures {
+        Some(pictures) => pictures.changed().await.is_ok(),
         None => std::future::pending().await,
     }
 }
@@ -421,7 +475,7 @@ mod tests {
     #[tokio::test]
     async fn a_command_reaches_the_engine_and_its_outcome_comes_back_with_its_number() {
         let mut engine = Engine::showing(fixtures::busy());
-        let answer = ask(&engine.handle(), 7, PAUSE);
+        let answer = ask(Some(&engine.handle()), 7, PAUSE);
         let request = engine.commands.recv().await.unwrap();
         assert_eq!(request.command, PAUSE);
         request.reply.send(CommandOutcome::Done("paused".to_owned())).unwrap();
@@ -432,10 +486,10 @@ mod tests {
     async fn an_engine_that_has_ended_or_ends_meanwhile_is_an_outcome_too() {
         let mut engine = Engine::showing(fixtures::busy());
         let handle = engine.handle();
-        let meanwhile = ask(&handle, 1, PAUSE);
+        let meanwhile = ask(Some(&handle), 1, PAUSE);
         drop(engine.commands.recv().await);
         assert_eq!(meanwhile.await, (1, CommandOutcome::Refused("the run ended first".to_owned())));
         drop(engine);
-        assert_eq!(ask(&handle, 2, PAUSE).await, (2, CommandOutcome::Refused("the run has ended".to_owned())));
+        assert_eq!(ask(Some(&handle), 2, PAUSE).await, (2, CommandOutcome::Refused("the run has ended".to_owned())));
     }
 }

@@ -1,33 +1,31 @@
-//! What the screens remember between two frames: selection, overlays, messages, what is asked and not answered yet.
+//! What the screens share and remember between two frames: which one is shown, overlays, messages, what is asked and not
+//! answered yet. What one screen alone remembers is in [`super::screens`].
+
+use std::sync::Arc;
 
 use crate::model::snapshot::{OrgView, RunView, WindowView};
 use crate::model::{Command, Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
 
 use super::TuiExit;
 use super::action::{Action, Context};
-use super::batches::BatchesUi;
+use super::backstage::{Driver, Errand};
+use super::field::TextField;
+use super::keymap::Keymap;
+use super::screens::batches::BatchesUi;
+use super::screens::live::LiveUi;
+use super::screens::log::LogUi;
+use super::screens::planner::PlannerUi;
+use super::screens::requests::RequestsUi;
+use super::screens::runs::RunsUi;
+use super::screens::{self, Screen};
 
-/// How much of the screen the log takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogSize {
-    /// What the orgs leave.
-    #[default]
-    Small,
-    /// Half of the room below the header.
-    Half,
-    /// All of the room below the header.
-    Full,
-}
-
-/// What lies over the live screen.
+/// What lies over a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlay {
     /// The list of actions.
     Help {
         /// What is searched for; empty shows all.
-        search: String,
-        /// Keys go into the search field.
-        editing: bool,
+        search: TextField,
         /// Lines scrolled down.
         scroll: usize,
     },
@@ -36,31 +34,50 @@ pub enum Overlay {
         /// The button that Enter presses; 0 is the one that changes nothing.
         focus: usize,
     },
-    /// May the cap pass the polite one?
-    Cap {
-        /// The button that Enter presses; 0 is the one that changes nothing.
-        focus: usize,
-        /// The change that is asked about, as it was shown.
-        ask: CapAsk,
-    },
-    /// May sub-batches be canceled?
-    Batch {
+    /// The gate: may this be done?
+    Confirm {
         /// The button that Enter presses; 0 is the one that changes nothing.
         focus: usize,
         /// What is asked.
-        ask: BatchAsk,
+        ask: Ask,
     },
 }
 
-/// What is asked about sub-batches, with what the operator saw.
+/// What the gate asks, with what the operator saw. What is done when he agrees is bound here, to ids and states as they
+/// were shown, so that nothing that moves meanwhile changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchAsk {
-    /// What is sent when the operator agrees.
-    pub command: Command,
-    /// What it is, for the message.
-    pub what: String,
-    /// What is at stake.
+pub struct Ask {
+    /// The question, in a word or two.
+    pub title: &'static str,
+    /// The object, the numbers, the money, and what follows.
     pub lines: Vec<String>,
+    /// What is written on the button that changes nothing.
+    pub keep: &'static str,
+    /// What is written on the other one.
+    pub agree: &'static str,
+    /// What is done when the operator agrees.
+    pub deed: Deed,
+}
+
+/// What lies behind the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// A command.
+    Command {
+        /// The command.
+        command: Command,
+        /// What it is, for the message.
+        what: String,
+    },
+    /// A cap above the polite one.
+    SetCap(CapAsk),
+    /// Something behind the screens.
+    Errand {
+        /// The errand.
+        errand: Errand,
+        /// What it is, for the message.
+        what: String,
+    },
 }
 
 /// A change of a cap, with the figures that the operator saw.
@@ -95,22 +112,16 @@ const QUIT_CHOICES: &[Choice] = &[
     Choice { action: Action::StopNow, label: "Stop now" },
 ];
 
-const CAP_CHOICES: &[Choice] =
-    &[Choice { action: Action::CloseDialog, label: "Keep" }, Choice { action: Action::AgreeCap, label: "Raise" }];
-
-const BATCH_CHOICES: &[Choice] = &[
-    Choice { action: Action::CloseDialog, label: "Wait on" },
-    Choice { action: Action::AgreeBatch, label: "Cancel it" },
-];
-
 impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
-    pub fn choices(&self) -> &'static [Choice] {
+    pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } => &[],
-            Overlay::Quit { .. } => QUIT_CHOICES,
-            Overlay::Cap { .. } => CAP_CHOICES,
-            Overlay::Batch { .. } => BATCH_CHOICES,
+            Overlay::Help { .. } => Vec::new(),
+            Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
+            Overlay::Confirm { ask, .. } => vec![
+                Choice { action: Action::CloseDialog, label: ask.keep },
+                Choice { action: Action::Agree, label: ask.agree },
+            ],
         }
     }
 
@@ -118,7 +129,15 @@ impl Overlay {
     pub fn focus(&self) -> usize {
         match self {
             Overlay::Help { .. } => 0,
-            Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. } => *focus,
+            Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
+        }
+    }
+
+    /// Moves the focus by buttons, round and round.
+    pub fn move_focus(&mut self, by: isize) {
+        let n = self.choices().len().max(1);
+        if let Overlay::Quit { focus } | Overlay::Confirm { focus, .. } = self {
+            *focus = focus.wrapping_add_signed(by.rem_euclid(n.cast_signed())) % n;
         }
     }
 }
@@ -159,8 +178,10 @@ pub struct Asked {
 }
 
 /// The state of the screens.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct UiState {
+    /// Which key does what.
+    pub keymap: Arc<Keymap>,
     /// Refuses everything that changes what the engine does.
     pub read_only: bool,
     /// Leaves a while after every run is over.
@@ -171,22 +192,30 @@ pub struct UiState {
     pub mouse: bool,
     /// Where the log goes, for the help.
     pub log_file: Option<String>,
-    /// The selected org; the first one without.
-    pub selected: Option<OrgId>,
-    /// Which of the selected org's families the cap keys mean.
-    pub family: usize,
-    /// The screen of the sub-batches, when it is shown.
-    pub batches: Option<BatchesUi>,
+    /// Which screen is shown.
+    pub screen: Screen,
+    /// The screens shown before, the last one last; going back takes from here.
+    pub before: Vec<Screen>,
+    /// Who drives the run that is shown.
+    pub driver: Driver,
+    /// The list of runs.
+    pub runs: RunsUi,
+    /// The planner.
+    pub planner: PlannerUi,
+    /// The live screen.
+    pub live: LiveUi,
+    /// The sub-batches.
+    pub batches: BatchesUi,
+    /// The requests.
+    pub requests: RequestsUi,
+    /// The log.
+    pub log: LogUi,
     /// What lies over the screen.
     pub overlay: Option<Overlay>,
     /// The operator (or a signal) asked to leave: how the run then ends.
     pub leaving: Option<TuiExit>,
     /// The message in the status line.
     pub toast: Option<Toast>,
-    /// Size of the log pane.
-    pub log_size: LogSize,
-    /// The log is scrolled up and does not follow.
-    pub log_scrolled: bool,
     /// Commands without an answer or an effect.
     pub asked: Vec<Asked>,
     /// The number of the last command.
@@ -203,19 +232,27 @@ impl UiState {
     /// Where keys go.
     pub fn context(&self) -> Context {
         match &self.overlay {
-            None if self.batches.is_some() => Context::Batches,
-            None => Context::Live,
-            Some(Overlay::Help { editing: true, .. }) => Context::HelpSearch,
+            None if screens::field(self).is_some_and(|field| field.editing) => Context::Field,
+            None => self.screen.context(),
+            Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
-            Some(Overlay::Cap { .. }) => Context::CapDialog,
-            Some(Overlay::Batch { .. }) => Context::BatchDialog,
+            Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
+        }
+    }
+
+    /// Shows another screen, and remembers this one for going back.
+    pub fn go_to(&mut self, screen: Screen) {
+        if screen != self.screen {
+            self.before.retain(|before| *before != screen && *before != self.screen);
+            self.before.push(self.screen);
+            self.screen = screen;
         }
     }
 
     /// Position of the selected org; the selection follows the org, not the row.
     pub fn selected_ix(&self, snapshot: &Snapshot) -> usize {
-        let found = self.selected.and_then(|id| snapshot.orgs.iter().position(|org| org.id == id));
+        let found = self.live.selected.and_then(|id| snapshot.orgs.iter().position(|org| org.id == id));
         found.unwrap_or(0)
     }
 
@@ -227,7 +264,7 @@ impl UiState {
     /// The window that the cap keys mean.
     pub fn selected_window<'s>(&self, snapshot: &'s Snapshot) -> Option<(&'s OrgView, &'s WindowView)> {
         let org = self.selected_org(snapshot)?;
-        Some((org, org.windows.get(self.family % org.windows.len().max(1))?))
+        Some((org, org.windows.get(self.live.family % org.windows.len().max(1))?))
     }
 
     /// The cap of a window: what was asked for last, while no picture shows it yet.
@@ -242,6 +279,11 @@ impl UiState {
     /// Milliseconds since the newest picture arrived: what its spans have to be aged by.
     pub fn age_ms(&self, now: Mono) -> u64 {
         u64::try_from(now.since(self.pictured_at).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether nothing would be cut off if the screen were left now: nothing goes on, or another process does it.
+    pub fn may_leave(&self, snapshot: &Snapshot) -> bool {
+        self.driver != Driver::Here || self.is_over(snapshot)
     }
 
     /// Whether nothing goes on any more.

@@ -6,14 +6,16 @@ use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
-use super::batches;
-use super::commands::{answered, change_cap, forget_settled, pause_org, pause_run, say, send, set_cap};
-use super::state::{LogSize, Overlay, Tone, UiState, open_runs};
+use super::backstage::{Answer, Driver, Errand};
+use super::commands::{answered, forget_settled, pause_run, say, send, set_cap, told};
+use super::field::TextField;
+use super::screens::{self, Screen};
+use super::state::{Deed, Overlay, Tone, UiState, open_runs};
 use super::valid::valid;
 use super::view::hit::{Target, at};
 
 /// Something that came in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Msg {
     /// The operator meant something.
     Act(Action),
@@ -45,6 +47,13 @@ pub enum Msg {
         /// What became of it.
         outcome: CommandOutcome,
     },
+    /// An errand was done. When another run is shown from now on, the picture is that of the new one already.
+    Told {
+        /// The errand's number.
+        ticket: u64,
+        /// What became of it.
+        answer: Answer,
+    },
     /// A signal asks the program to end.
     Signal(TuiExit),
     /// Time passed.
@@ -52,7 +61,7 @@ pub enum Msg {
 }
 
 /// Something to do outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reaction {
     /// Hand a command to the engine; its outcome comes back with the number.
     Send {
@@ -60,6 +69,13 @@ pub enum Reaction {
         ticket: u64,
         /// The command.
         command: Command,
+    },
+    /// Do an errand behind the screens; its answer comes back with the number.
+    Ask {
+        /// The number.
+        ticket: u64,
+        /// The errand.
+        errand: Errand,
     },
     /// Leave the screen.
     Exit(TuiExit),
@@ -91,10 +107,8 @@ pub const LINGER: Duration = Duration::from_secs(3);
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match msg {
         Msg::Act(action) => act(ui, action, snapshot, now),
-        Msg::Type(c) => edit(ui, |search| search.push(c)),
-        Msg::Erase => edit(ui, |search| {
-            search.pop();
-        }),
+        Msg::Type(c) => edit(ui, |field| field.type_char(c)),
+        Msg::Erase => edit(ui, TextField::erase),
         Msg::Click(column, row) => click(ui, column, row, snapshot, now),
         Msg::Wheel { column, row, down } => wheel(ui, (column, row), down, snapshot, now),
         Msg::Resize(columns, rows) => {
@@ -110,6 +124,7 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
             tick(ui, snapshot, now)
         }
         Msg::Answered { ticket, outcome } => answered(ui, ticket, &outcome, now),
+        Msg::Told { ticket, answer } => told(ui, ticket, answer, snapshot, now),
         Msg::Signal(exit) => stop(ui, exit, snapshot, now),
         Msg::Tick => tick(ui, snapshot, now),
     }
@@ -129,57 +144,83 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
         Action::Redraw => vec![Reaction::Redraw],
         Action::ToggleMouse => {
             ui.mouse = !ui.mouse;
-            let text = if ui.mouse { "the mouse selects orgs" } else { "the mouse is released: it selects text" };
+            let text = if ui.mouse { "the mouse selects rows" } else { "the mouse is released: it selects text" };
             say(ui, text.to_owned(), Tone::Good, now);
             vec![Reaction::Mouse(ui.mouse)]
         }
         Action::PauseRun => pause_run(ui, snapshot, now),
-        Action::PauseOrg | Action::ReviveOrg => pause_org(ui, action, snapshot, now),
-        Action::CapUp | Action::CapDown => change_cap(ui, action == Action::CapUp, snapshot, now),
-        Action::LogUp | Action::LogDown | Action::LogFollow | Action::LogSize => log(ui, action),
-        Action::NextOrg | Action::PreviousOrg | Action::OrgRight | Action::OrgLeft | Action::NextFamily => {
-            select(ui, action, snapshot);
-            Vec::new()
-        }
         Action::Dismiss => {
             ui.toast = None;
             Vec::new()
         }
-        Action::Help
-        | Action::CloseHelp
-        | Action::HelpSearch
-        | Action::HelpDown
-        | Action::HelpUp
-        | Action::KeepSearch
-        | Action::ClearSearch => {
+        Action::Back => back(ui),
+        Action::Help | Action::CloseHelp | Action::HelpSearch | Action::HelpDown | Action::HelpUp => {
             help(ui, action);
             Vec::new()
         }
-        Action::Batches
-        | Action::CloseBatches
-        | Action::NextSubBatch
-        | Action::PreviousSubBatch
-        | Action::CancelSubBatch
-        | Action::FinishOnSync
-        | Action::ReDriveSubBatch
-        | Action::LeaveSubBatch
-        | Action::SortSubBatches
-        | Action::FilterSubBatches
-        | Action::FollowSubBatches => batches::act(ui, action, snapshot, now),
+        Action::Filter | Action::KeepText | Action::DropText => field(ui, action),
         Action::Drain
         | Action::StopNow
-        | Action::AgreeBatch
-        | Action::AgreeCap
+        | Action::Agree
         | Action::CloseDialog
         | Action::NextChoice
         | Action::PreviousChoice
         | Action::PressChoice => dialog(ui, action, snapshot, now),
+        _ => match Screen::of_action(action) {
+            Some(screen) => show(ui, screen),
+            None => screens::act(ui, action, snapshot, now),
+        },
     }
+}
+
+/// Shows another screen.
+fn show(ui: &mut UiState, screen: Screen) -> Vec<Reaction> {
+    ui.go_to(screen);
+    screens::shown(ui)
+}
+
+/// Takes back one thing: the filter, the message, the screen.
+fn back(ui: &mut UiState) -> Vec<Reaction> {
+    if let Some(field) = screens::field_mut(ui)
+        && !field.text.is_empty()
+    {
+        field.drop_text();
+        return Vec::new();
+    }
+    if ui.toast.take().is_some() {
+        return Vec::new();
+    }
+    if let Some(before) = ui.before.pop() {
+        ui.screen = before;
+        return screens::shown(ui);
+    }
+    Vec::new()
+}
+
+/// The field that keys go into, or would: that of the help, else that of the screen.
+fn field_of(ui: &mut UiState) -> Option<&mut TextField> {
+    match ui.overlay {
+        None => screens::field_mut(ui),
+        Some(_) => match &mut ui.overlay {
+            Some(Overlay::Help { search, .. }) => Some(search),
+            _ => None,
+        },
+    }
+}
+
+fn field(ui: &mut UiState, action: Action) -> Vec<Reaction> {
+    if let Some(field) = field_of(ui) {
+        match action {
+            Action::DropText => field.drop_text(),
+            _ => field.editing = action == Action::Filter,
+        }
+    }
+    Vec::new()
 }
 
 /// Leaves when nothing goes on, else asks.
 fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
-    if ui.is_over(snapshot) {
+    if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
     ui.overlay = Some(Overlay::Quit { focus: 0 });
@@ -189,7 +230,7 @@ fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
 /// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
 fn stop(ui: &mut UiState, exit: TuiExit, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     ui.overlay = None;
-    if ui.is_over(snapshot) {
+    if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
     let before = ui.leaving.replace(exit);
@@ -214,72 +255,13 @@ fn drain(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         .collect()
 }
 
-fn log(ui: &mut UiState, action: Action) -> Vec<Reaction> {
-    match action {
-        Action::LogSize => {
-            ui.log_size = match ui.log_size {
-                LogSize::Small => LogSize::Half,
-                LogSize::Half => LogSize::Full,
-                LogSize::Full => LogSize::Small,
-            };
-            Vec::new()
-        }
-        Action::LogUp => {
-            ui.log_scrolled = true;
-            vec![Reaction::Log(LogMove::Up)]
-        }
-        Action::LogDown if !ui.log_scrolled => Vec::new(),
-        Action::LogDown => vec![Reaction::Log(LogMove::Down)],
-        _ => {
-            ui.log_scrolled = false;
-            vec![Reaction::Log(LogMove::Follow)]
-        }
-    }
-}
-
-fn select(ui: &mut UiState, action: Action, snapshot: &Snapshot) {
-    let n = snapshot.orgs.len().max(1);
-    let at = ui.selected_ix(snapshot);
-    if action == Action::NextFamily {
-        let families = snapshot.orgs.get(at).map_or(1, |org| org.windows.len().max(1));
-        ui.family = (ui.family + 1) % families;
-        return;
-    }
-    let columns = super::view::layout::org_columns(ui, snapshot);
-    // In one column, left and right go where up and down go; in a grid, up and down keep the column.
-    let next = match action {
-        Action::OrgRight => (at + 1) % n,
-        Action::OrgLeft => (at + n - 1) % n,
-        Action::NextOrg if columns <= 1 || at + columns >= n => (at + 1) % n,
-        Action::NextOrg => at + columns,
-        _ if columns <= 1 || at < columns => (at + n - 1) % n,
-        _ => at - columns,
-    };
-    select_ix(ui, next, snapshot);
-}
-
-fn select_ix(ui: &mut UiState, ix: usize, snapshot: &Snapshot) {
-    if let Some(org) = snapshot.orgs.get(ix)
-        && ui.selected != Some(org.id)
-    {
-        ui.selected = Some(org.id);
-        ui.family = 0;
-    }
-}
-
 fn help(ui: &mut UiState, action: Action) {
+    let below = ui.screen.context();
     match (action, &mut ui.overlay) {
-        (Action::Help, overlay) => {
-            *overlay = Some(Overlay::Help { search: String::new(), editing: false, scroll: 0 });
-        }
-        (Action::HelpSearch, Some(Overlay::Help { editing, scroll, .. })) => (*editing, *scroll) = (true, 0),
-        (Action::KeepSearch, Some(Overlay::Help { editing, .. })) => *editing = false,
-        (Action::ClearSearch, Some(Overlay::Help { editing, search, .. })) => {
-            *editing = false;
-            search.clear();
-        }
-        (Action::HelpDown, Some(Overlay::Help { scroll, search, .. })) => {
-            let lines = super::view::help::entries(search).count();
+        (Action::Help, overlay) => *overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 }),
+        (Action::HelpSearch, Some(Overlay::Help { search, scroll })) => (search.editing, *scroll) = (true, 0),
+        (Action::HelpDown, Some(Overlay::Help { scroll, search })) => {
+            let lines = super::view::help::entries(&search.text, below).count();
             *scroll = (*scroll + 1).min(lines.saturating_sub(1));
         }
         (Action::HelpUp, Some(Overlay::Help { scroll, .. })) => *scroll = scroll.saturating_sub(1),
@@ -288,9 +270,11 @@ fn help(ui: &mut UiState, action: Action) {
     }
 }
 
-fn edit(ui: &mut UiState, change: impl FnOnce(&mut String)) -> Vec<Reaction> {
-    if let Some(Overlay::Help { search, editing: true, scroll }) = &mut ui.overlay {
-        change(search);
+fn edit(ui: &mut UiState, change: impl FnOnce(&mut TextField)) -> Vec<Reaction> {
+    if let Some(field) = field_of(ui).filter(|field| field.editing) {
+        change(field);
+    }
+    if let Some(Overlay::Help { scroll, .. }) = &mut ui.overlay {
         *scroll = 0;
     }
     Vec::new()
@@ -298,32 +282,25 @@ fn edit(ui: &mut UiState, change: impl FnOnce(&mut String)) -> Vec<Reaction> {
 
 fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     let Some(overlay) = &mut ui.overlay else { return Vec::new() };
-    let choices = overlay.choices();
-    let n = choices.len().max(1);
     match (action, overlay) {
-        (Action::NextChoice, Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. }) => {
-            *focus = (*focus + 1) % n;
-        }
-        (
-            Action::PreviousChoice,
-            Overlay::Quit { focus } | Overlay::Cap { focus, .. } | Overlay::Batch { focus, .. },
-        ) => *focus = (*focus + n - 1) % n,
+        (Action::NextChoice, overlay) => overlay.move_focus(1),
+        (Action::PreviousChoice, overlay) => overlay.move_focus(-1),
         (Action::PressChoice, overlay) => {
-            if let Some(choice) = choices.get(overlay.focus()) {
-                return dialog(ui, choice.action, snapshot, now);
+            if let Some(choice) = overlay.choices().get(overlay.focus()) {
+                let action = choice.action;
+                return dialog(ui, action, snapshot, now);
             }
         }
         (Action::Drain, Overlay::Quit { .. }) => return drain(ui, snapshot, now),
         (Action::StopNow, Overlay::Quit { .. }) => return stop(ui, TuiExit::Stopped, snapshot, now),
-        (Action::AgreeCap, Overlay::Cap { ask, .. }) => {
-            let ask = ask.clone();
+        (Action::Agree, Overlay::Confirm { ask, .. }) => {
+            let deed = ask.deed.clone();
             ui.overlay = None;
-            return set_cap(ui, &ask, now);
-        }
-        (Action::AgreeBatch, Overlay::Batch { ask, .. }) => {
-            let ask = ask.clone();
-            ui.overlay = None;
-            return send(ui, ask.command, ask.what, None, now);
+            return match deed {
+                Deed::Command { command, what } => send(ui, command, what, None, now),
+                Deed::SetCap(ask) => set_cap(ui, &ask, now),
+                Deed::Errand { errand, what } => super::commands::ask(ui, errand, what, now),
+            };
         }
         (Action::CloseDialog, _) => ui.overlay = None,
         _ => {}
@@ -333,13 +310,10 @@ fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> V
 
 fn click(ui: &mut UiState, column: u16, row: u16, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match at(ui, snapshot, column, row) {
-        Some(Target::Org(ix)) => {
-            select_ix(ui, ix, snapshot);
-            Vec::new()
-        }
         Some(Target::Choice(action)) => dialog(ui, action, snapshot, now),
-        Some(Target::SubBatch { index, cancel }) => batches::click(ui, index, cancel, snapshot, now),
-        _ => Vec::new(),
+        Some(Target::Screen(screen)) => act(ui, screen.action(), snapshot, now),
+        Some(target) => screens::click(ui, target, snapshot, now),
+        None => Vec::new(),
     }
 }
 
@@ -349,18 +323,8 @@ fn wheel(ui: &mut UiState, (column, row): (u16, u16), down: bool, snapshot: &Sna
             help(ui, if down { Action::HelpDown } else { Action::HelpUp });
             Vec::new()
         }
-        Some(Target::SubBatch { .. }) => {
-            let action = if down { Action::NextSubBatch } else { Action::PreviousSubBatch };
-            batches::act(ui, action, snapshot, now)
-        }
-        Some(Target::Log) => log(ui, if down { Action::LogDown } else { Action::LogUp }),
-        Some(Target::Org(_)) => {
-            let ix = ui.selected_ix(snapshot);
-            let next = if down { ix + 1 } else { ix.saturating_sub(1) };
-            select_ix(ui, next, snapshot);
-            Vec::new()
-        }
-        _ => Vec::new(),
+        Some(target) => screens::wheel(ui, target, down, snapshot, now),
+        None => Vec::new(),
     }
 }
 
@@ -371,13 +335,13 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         ui.toast = None;
     }
     forget_settled(ui, snapshot, now);
-    let nothing_to_wait_for = snapshot.runs.is_empty() && !ui.engine_gone;
+    let nothing_to_wait_for = ui.driver != Driver::Here || (snapshot.runs.is_empty() && !ui.engine_gone);
     if !ui.is_over(snapshot) || nothing_to_wait_for {
         ui.over_since = None;
         return Vec::new();
     }
     // A question about a run that is over has no object any more.
-    if matches!(ui.overlay, Some(Overlay::Quit { .. } | Overlay::Cap { .. } | Overlay::Batch { .. })) {
+    if matches!(ui.overlay, Some(Overlay::Quit { .. } | Overlay::Confirm { .. })) {
         ui.overlay = None;
     }
     let since = *ui.over_since.get_or_insert(now);

@@ -1,8 +1,11 @@
 //! What keys, pictures and time do, as tables of state × input → reactions.
 
 use super::TuiExit;
-use super::action::{Action, Context, REGISTRY};
-use super::state::{LogSize, Overlay, Tone, UiState};
+use super::action::{Action, Context, registry};
+use super::field::TextField;
+use super::screens::Screen;
+use super::screens::live::{LiveUi, LogSize};
+use super::state::{Deed, Overlay, Tone, UiState};
 use super::update::{LINGER, Msg, Reaction, update};
 use super::valid::valid;
 use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunSlot, Snapshot, SubBatchStatus};
@@ -14,6 +17,10 @@ const NOW: Mono = Mono(5_000_000);
 
 fn ui() -> UiState {
     UiState { size: (120, 40), ..UiState::default() }
+}
+
+fn on_org(id: u16) -> LiveUi {
+    LiveUi { selected: Some(OrgId(id)), ..LiveUi::default() }
 }
 
 fn press(ui: &mut UiState, snapshot: &Snapshot, action: Action) -> Vec<Reaction> {
@@ -204,14 +211,15 @@ fn the_cap_passes_the_polite_cap_only_after_a_question_that_names_the_numbers() 
     let busy = fixtures::busy();
     let (ui, reactions) = after(&busy, &[Action::CapUp]);
     assert_eq!(reactions, []);
-    let Some(Overlay::Cap { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
-    assert_eq!((ask.seen, ask.wanted, ask.polite), (100, 110, 100));
+    let Some(Overlay::Confirm { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
+    let Deed::SetCap(cap) = &ask.deed else { panic!("{ask:?}") };
+    assert_eq!((cap.seen, cap.wanted, cap.polite), (100, 110, 100));
     for keeps in [&[Action::CapUp, Action::PressChoice], &[Action::CapUp, Action::CloseDialog]] {
         let (ui, reactions) = after(&busy, keeps);
         assert_eq!((commands(&reactions), ui.overlay), (vec![], None));
     }
     let agreed = Command::SetCap { org: OrgId(0), family: Family::Haiku, seen: 100, cap: 110, above_polite: true };
-    assert_eq!(commands(&after(&busy, &[Action::CapUp, Action::AgreeCap]).1), std::slice::from_ref(&agreed));
+    assert_eq!(commands(&after(&busy, &[Action::CapUp, Action::Agree]).1), std::slice::from_ref(&agreed));
     let pressed = [Action::CapUp, Action::NextChoice, Action::PressChoice];
     assert_eq!(commands(&after(&busy, &pressed).1), [agreed]);
 }
@@ -220,8 +228,8 @@ fn the_cap_passes_the_polite_cap_only_after_a_question_that_names_the_numbers() 
 fn the_cap_that_was_confirmed_is_the_one_that_was_shown_even_if_the_selection_moves() {
     let busy = fixtures::busy();
     let (mut ui, _) = after(&busy, &[Action::CapUp]);
-    ui.selected = Some(OrgId(2));
-    let [Command::SetCap { org, .. }] = commands(&press(&mut ui, &busy, Action::AgreeCap))[..] else { panic!() };
+    ui.live.selected = Some(OrgId(2));
+    let [Command::SetCap { org, .. }] = commands(&press(&mut ui, &busy, Action::Agree))[..] else { panic!() };
     assert_eq!(org, OrgId(0));
 }
 
@@ -243,8 +251,8 @@ fn a_cap_that_is_shown_or_refused_is_no_longer_asked_for() {
 #[test]
 fn read_only_refuses_every_action_that_changes_something_and_says_why() {
     let parked = fixtures::parked_auth();
-    for info in REGISTRY.iter().filter(|info| info.mutates) {
-        let mut ui = UiState { read_only: true, selected: Some(OrgId(1)), ..ui() };
+    for info in registry().filter(|info| info.mutates) {
+        let mut ui = UiState { read_only: true, live: on_org(1), ..ui() };
         assert_eq!(press(&mut ui, &parked, info.action), [], "{}", info.name);
         assert!(ui.toast.unwrap().text.contains("read-only"), "{}", info.name);
     }
@@ -277,7 +285,7 @@ fn what_became_of_a_command_is_said() {
 fn the_selection_follows_the_org_and_not_the_row() {
     let mut snapshot = fixtures::busy();
     let (ui, _) = after(&snapshot, &[Action::NextOrg]);
-    let chosen = ui.selected.unwrap();
+    let chosen = ui.live.selected.unwrap();
     snapshot.orgs.reverse();
     assert_eq!(ui.selected_org(&snapshot).unwrap().id, chosen);
     snapshot.orgs.clear();
@@ -303,7 +311,7 @@ fn the_selection_goes_round_in_every_direction_and_shape() {
 #[test]
 fn the_family_that_the_cap_keys_mean_can_be_chosen() {
     let snapshot = fixtures::eight_orgs();
-    let mut ui = UiState { selected: Some(OrgId(3)), ..ui() };
+    let mut ui = UiState { live: on_org(3), ..ui() };
     press(&mut ui, &snapshot, Action::NextFamily);
     let [Command::SetCap { family, .. }] = commands(&press(&mut ui, &snapshot, Action::CapDown))[..] else { panic!() };
     assert_eq!(family, Family::Opus);
@@ -314,14 +322,14 @@ fn the_family_that_the_cap_keys_mean_can_be_chosen() {
 fn the_help_is_searched_and_closed() {
     let busy = fixtures::busy();
     let (mut ui, _) = after(&busy, &[Action::Help, Action::HelpSearch]);
-    assert_eq!(ui.context(), Context::HelpSearch);
+    assert_eq!(ui.context(), Context::Field);
     for c in "capx".chars() {
         update(&mut ui, Msg::Type(c), &busy, NOW);
     }
     update(&mut ui, Msg::Erase, &busy, NOW);
     let Some(Overlay::Help { search, .. }) = &ui.overlay else { panic!() };
-    assert_eq!(search, "cap");
-    press(&mut ui, &busy, Action::KeepSearch);
+    assert_eq!(search, &TextField { text: "cap".to_owned(), editing: true });
+    press(&mut ui, &busy, Action::KeepText);
     assert_eq!(ui.context(), Context::Help);
     press(&mut ui, &busy, Action::CloseHelp);
     assert_eq!(ui.overlay, None);
@@ -334,22 +342,22 @@ fn the_wheel_and_the_button_reach_what_lies_under_the_pointer() {
     let busy = fixtures::busy();
     let mut ui = ui();
     update(&mut ui, Msg::Click(60, 9), &busy, NOW);
-    assert_eq!(ui.selected, Some(OrgId(1)));
+    assert_eq!(ui.live.selected, Some(OrgId(1)));
     let reactions = update(&mut ui, Msg::Wheel { column: 5, row: 36, down: false }, &busy, NOW);
     assert!(matches!(reactions[..], [Reaction::Log(_)]), "{reactions:?}");
-    assert!(ui.log_scrolled);
+    assert!(ui.live.log_scrolled);
     press(&mut ui, &busy, Action::LogSize);
-    assert_eq!(ui.log_size, LogSize::Half);
+    assert_eq!(ui.live.log_size, LogSize::Half);
     press(&mut ui, &busy, Action::Quit);
     update(&mut ui, Msg::Click(60, 9), &busy, NOW);
-    assert_eq!(ui.selected, Some(OrgId(1)), "nothing under a dialog is reached");
+    assert_eq!(ui.live.selected, Some(OrgId(1)), "nothing under a dialog is reached");
 }
 
 #[test]
 fn every_action_can_be_pressed_in_every_state_without_harm() {
     for (name, snapshot) in fixtures::all() {
-        for first in REGISTRY {
-            for second in REGISTRY {
+        for first in registry() {
+            for second in registry() {
                 let mut ui = ui();
                 press(&mut ui, &snapshot, first.action);
                 let reactions = press(&mut ui, &snapshot, second.action);
@@ -381,54 +389,54 @@ fn the_exit_code_is_that_of_the_runs_unless_something_ended_them_early() {
 #[test]
 fn a_sub_batch_is_canceled_after_a_dialog_that_names_what_is_at_stake() {
     let snapshot = fixtures::batches();
-    let next = Action::NextSubBatch;
-    let (ui, reactions) = after(&snapshot, &[Action::Batches, next, next, Action::CancelSubBatch]);
+    let next = Action::MoveDown;
+    let (ui, reactions) = after(&snapshot, &[Action::ShowBatches, next, next, Action::CancelSubBatch]);
     assert_eq!(reactions, []);
-    let Some(Overlay::Batch { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
+    let Some(Overlay::Confirm { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
     let words = ask.lines.join("\n");
     for stake in ["1,000 requests", "4h", "batch", "half the price", "sync path"] {
         assert!(words.contains(stake), "{stake}: {words}");
     }
     let cancel = Command::CancelSubBatch { run: RUN, sub_batch: 2, seen: SubBatchStatus::InProgress };
-    let keys = [Action::Batches, next, next, Action::CancelSubBatch, Action::AgreeBatch];
+    let keys = [Action::ShowBatches, next, next, Action::CancelSubBatch, Action::Agree];
     assert_eq!(commands(&after(&snapshot, &keys).1), [cancel]);
     // Enter presses the button that changes nothing.
-    let keys = [Action::Batches, next, next, Action::CancelSubBatch, Action::PressChoice];
+    let keys = [Action::ShowBatches, next, next, Action::CancelSubBatch, Action::PressChoice];
     let (ui, reactions) = after(&snapshot, &keys);
     assert_eq!((ui.overlay, reactions), (None, Vec::new()));
 }
 
 #[test]
 fn the_screen_of_the_sub_batches_opens_only_when_there_are_some_and_sorts_filters_and_follows() {
-    assert_eq!(after(&fixtures::busy(), &[Action::Batches]).0.batches, None);
+    assert_eq!(after(&fixtures::busy(), &[Action::ShowBatches]).0.screen, Screen::Live);
     let snapshot = fixtures::batches();
     let selected = |keys: &[Action]| {
         let (ui, _) = after(&snapshot, keys);
-        crate::tui::batches::selected(&ui, &snapshot).map(|(_, sub)| sub.index)
+        crate::tui::screens::batches::selected(&ui, &snapshot).map(|(_, sub)| sub.index)
     };
-    assert_eq!(selected(&[Action::Batches]), Some(0));
-    assert_eq!(selected(&[Action::Batches, Action::FollowSubBatches]), Some(4));
-    let (ui, _) = after(&snapshot, &[Action::Batches, Action::FilterSubBatches, Action::FilterSubBatches]);
+    assert_eq!(selected(&[Action::ShowBatches]), Some(0));
+    assert_eq!(selected(&[Action::ShowBatches, Action::Follow]), Some(4));
+    let (ui, _) = after(&snapshot, &[Action::ShowBatches, Action::Show, Action::Show]);
     let view = snapshot.runs[0].batches.as_deref().unwrap();
-    let rows: Vec<u32> = ui.batches.unwrap().rows(view).iter().map(|sub| sub.index).collect();
+    let rows: Vec<u32> = ui.batches.rows(view).iter().map(|sub| sub.index).collect();
     assert_eq!(rows, [2], "what asks");
-    let (ui, _) = after(&snapshot, &[Action::Batches, Action::SortSubBatches]);
-    let rows: Vec<u32> = ui.batches.unwrap().rows(view).iter().map(|sub| sub.index).collect();
+    let (ui, _) = after(&snapshot, &[Action::ShowBatches, Action::Sort]);
+    let rows: Vec<u32> = ui.batches.rows(view).iter().map(|sub| sub.index).collect();
     assert_eq!(rows[0], 4, "the oldest first");
-    assert_eq!(after(&snapshot, &[Action::Batches, Action::CloseBatches]).0.batches, None);
+    assert_eq!(after(&snapshot, &[Action::ShowBatches, Action::Back]).0.screen, Screen::Live);
 }
 
 #[test]
 fn finishing_on_sync_is_asked_and_what_is_asked_about_a_sub_batch_can_be_answered() {
     let snapshot = fixtures::batches();
     let finish = Command::FinishOnSync { run: RUN, cancel_open: true };
-    let keys = [Action::Batches, Action::FinishOnSync, Action::AgreeBatch];
+    let keys = [Action::ShowBatches, Action::FinishOnSync, Action::Agree];
     assert_eq!(commands(&after(&snapshot, &keys).1), [finish]);
-    let keys = [Action::Batches, Action::NextSubBatch, Action::NextSubBatch, Action::LeaveSubBatch];
+    let keys = [Action::ShowBatches, Action::MoveDown, Action::MoveDown, Action::LeaveSubBatch];
     assert_eq!(commands(&after(&snapshot, &keys).1), [Command::LeaveSubBatch { run: RUN, sub_batch: 2 }]);
     let read_only = UiState { read_only: true, ..ui() };
     let mut ui = read_only;
-    press(&mut ui, &snapshot, Action::Batches);
+    press(&mut ui, &snapshot, Action::ShowBatches);
     press(&mut ui, &snapshot, Action::CancelSubBatch);
     assert_eq!(ui.overlay, None);
 }

@@ -84,6 +84,19 @@ fn the_export_has_every_id_once_in_the_order_of_the_input() {
 }
 
 #[test]
+fn the_export_is_the_same_when_the_input_is_gone() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(40), place.text("run"));
+    place.run(&["run", &input, "--run-dir", &dir, "--json"]);
+    let lines = place.export(&dir, &[]);
+    std::fs::remove_file(&input).unwrap();
+    let ended = place.run(&["export", &dir]);
+    assert_eq!((ended.code, json_lines(&ended.stdout)), (0, lines), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("the input {input} is gone")), "{}", ended.stderr);
+}
+
+#[test]
 fn a_second_run_of_the_same_file_sends_nothing() {
     let server = Server::calm();
     let place = Place::at(&server);

@@ -12,7 +12,7 @@ use crate::model::snapshot::{BatchesView, SubBatchView};
 use crate::model::{Snapshot, SubBatchStatus, Wall};
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless};
-use crate::tui::batches::{BatchesUi, batches_of};
+use crate::tui::screens::batches::{BatchesUi, batches_of};
 use crate::tui::state::UiState;
 use crate::tui::theme::Theme;
 
@@ -41,7 +41,7 @@ fn scrolled(selected: usize, rows: u16) -> usize {
 
 /// What is under the pointer.
 pub(super) fn hit(ui: &UiState, snapshot: &Snapshot, area: Rect, here: Position) -> Option<Target> {
-    let screen = ui.batches?;
+    let screen = &ui.batches;
     let (_, view) = batches_of(snapshot)?;
     let (table, _) = split(area);
     if !table.contains(here) {

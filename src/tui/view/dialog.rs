@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::model::Snapshot;
 use crate::report::format;
 use crate::report::text::{self, harmless};
-use crate::tui::state::{CapAsk, Choice, Overlay};
+use crate::tui::state::{Choice, Overlay};
 
 use super::{Scene, clear, frame, put, styled};
 
@@ -17,9 +17,8 @@ const COLUMNS: u16 = 64;
 /// What a dialog says.
 fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) {
     match overlay {
-        Overlay::Quit { .. } => (" leave? ", quit_words(snapshot)),
-        Overlay::Cap { ask, .. } => (" above the polite cap? ", cap_words(ask)),
-        Overlay::Batch { ask, .. } => (" cancel? ", ask.lines.clone()),
+        Overlay::Quit { .. } => ("leave?", quit_words(snapshot)),
+        Overlay::Confirm { ask, .. } => (ask.title, ask.lines.iter().map(|line| harmless(line).into_owned()).collect()),
         Overlay::Help { .. } => ("", Vec::new()),
     }
 }
@@ -54,19 +53,6 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn cap_words(ask: &CapAsk) -> Vec<String> {
-    vec![
-        format!("{}, {}: cap {} → {}.", harmless(&ask.label), ask.family, ask.seen, ask.wanted),
-        String::new(),
-        format!(
-            "The polite cap is {}: more may push colleagues, who share the limits of this org, into 429s.",
-            ask.polite
-        ),
-        String::new(),
-        format!("y  raise to {}    Esc  keep {}", ask.wanted, ask.seen),
-    ]
-}
-
 /// The place of a dialog, and of its buttons.
 pub fn places(overlay: &Overlay, snapshot: &Snapshot, frame: Rect) -> (Rect, Vec<(Choice, Rect)>) {
     let width = COLUMNS.min(frame.width);
@@ -81,7 +67,7 @@ pub fn places(overlay: &Overlay, snapshot: &Snapshot, frame: Rect) -> (Rect, Vec
     let mut buttons = Vec::new();
     for choice in overlay.choices() {
         let width = u16::try_from(choice.label.len() + 4).unwrap_or(0);
-        buttons.push((*choice, Rect { x, y: row, width, height: 1 }.intersection(area)));
+        buttons.push((choice, Rect { x, y: row, width, height: 1 }.intersection(area)));
         x = x.saturating_add(width + 2);
     }
     (area, buttons)
@@ -106,7 +92,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, overlay: &Overlay, frame_area
     let (area, buttons) = places(overlay, scene.snapshot, frame_area);
     clear(buf, area);
     let (title, lines) = words(overlay, scene.snapshot);
-    let inner = frame(buf, area, Span::styled(title, theme.selected), true, theme.selected);
+    let inner = frame(buf, area, Span::styled(format!(" {title} "), theme.selected), true, theme.selected);
     let body = Rect {
         x: inner.x + inner.width.min(1),
         width: inner.width.saturating_sub(2),

@@ -7,7 +7,6 @@ use crate::model::snapshot::Condition;
 use crate::model::{RunStatus, Snapshot};
 use crate::report::text::{self, harmless};
 use crate::tui::action::{Action, in_context};
-use crate::tui::keymap::Keymap;
 use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::valid::valid;
 
@@ -35,7 +34,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
         }
     }
     let mut spans = Vec::new();
-    for (key, word) in hints(scene.ui, scene.snapshot, scene.keymap, usize::from(layout.footer.width)) {
+    for (key, word) in hints(scene.ui, scene.snapshot, usize::from(layout.footer.width)) {
         spans.extend([Span::raw(" "), styled(key, theme.key), styled(format!(" {word} "), theme.dim)]);
     }
     put(buf, layout.footer, 0, spans);
@@ -45,7 +44,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
 }
 
 /// The hints that fit `columns`: key and word.
-pub fn hints(ui: &UiState, snapshot: &Snapshot, keymap: &Keymap, columns: usize) -> Vec<(String, String)> {
+pub fn hints(ui: &UiState, snapshot: &Snapshot, columns: usize) -> Vec<(String, String)> {
     let mut room = columns.saturating_sub(if ui.read_only { 11 } else { 0 });
     let mut out = Vec::new();
     let mut entries: Vec<_> = in_context(ui.context()).filter(|info| info.bar.is_some()).collect();
@@ -65,7 +64,7 @@ pub fn hints(ui: &UiState, snapshot: &Snapshot, keymap: &Keymap, columns: usize)
         }
         let paused = shown_run(snapshot).is_some_and(|run| run.status == RunStatus::Paused);
         let word = if info.action == Action::PauseRun && paused { "go on" } else { word };
-        let key = keymap.hint(info.action);
+        let key = ui.keymap.hint(info.action);
         let width = text::width(&key) + text::width(word) + 3;
         if key.is_empty() || width > room {
             continue;

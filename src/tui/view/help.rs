@@ -5,19 +5,17 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::report::text;
-use crate::tui::action::{ActionInfo, Context, REGISTRY};
+use crate::tui::action::{ActionInfo, Context, in_context};
 use crate::tui::keymap::Keymap;
 use crate::tui::state::Overlay;
 use crate::tui::valid::valid;
 
 use super::{Scene, clear, frame, put, styled};
 
-/// The entries that a search leaves: it looks in names, keys and texts.
-pub fn entries(search: &str) -> impl Iterator<Item = &'static ActionInfo> + use<> {
+/// The entries of the screen below that a search leaves: it looks in names, keys and texts.
+pub fn entries(search: &str, below: Context) -> impl Iterator<Item = &'static ActionInfo> + use<> {
     let wanted = search.to_lowercase();
-    let of_screens =
-        |info: &&ActionInfo| info.contexts.contains(&Context::Live) || info.contexts.contains(&Context::Batches);
-    REGISTRY.iter().filter(of_screens).filter(move |info| {
+    in_context(below).filter(move |info| {
         wanted.is_empty()
             || info.name.contains(&wanted)
             || info.help.to_lowercase().contains(&wanted)
@@ -44,19 +42,21 @@ pub fn area(frame: Rect) -> Rect {
 /// ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
 /// ```
 pub fn render(buf: &mut Buffer, scene: &Scene<'_>, frame_area: Rect) {
-    let Some(Overlay::Help { search, editing, scroll }) = &scene.ui.overlay else { return };
+    let Some(Overlay::Help { search, scroll }) = &scene.ui.overlay else { return };
     let theme = scene.theme;
     let area = area(frame_area);
     clear(buf, area);
-    let found: Vec<_> = entries(search).collect();
+    let below = scene.ui.screen.context();
+    let (search, editing) = (&search.text, search.editing);
+    let found: Vec<_> = entries(search, below).collect();
     let title = if search.is_empty() {
-        " help ".to_owned()
+        format!(" help · {} ", below.as_str())
     } else {
-        format!(" help · {} of {} ", found.len(), entries("").count())
+        format!(" help · {} · {} of {} ", below.as_str(), found.len(), entries("", below).count())
     };
     let inner = frame(buf, area, Span::styled(title, theme.selected), true, theme.selected);
     let inner = Rect { x: inner.x + inner.width.min(1), width: inner.width.saturating_sub(2), ..inner };
-    let hint = match (*editing, search.is_empty()) {
+    let hint = match (editing, search.is_empty()) {
         (true, _) => vec![styled("search: ", theme.dim), styled(format!("{search}▏"), theme.strong)],
         (false, false) => vec![styled("search: ", theme.dim), styled(search.clone(), theme.strong)],
         (false, true) => vec![styled("/ searches · ↓ ↑ scroll · Esc closes", theme.dim)],
@@ -113,7 +113,7 @@ fn entry(scene: &Scene<'_>, info: &ActionInfo, columns: usize) -> Vec<Span<'stat
     let usable = valid(info.action, scene.ui, scene.snapshot).is_ok();
     let (key, word) = if usable { (theme.key, theme.text) } else { (theme.dim, theme.dim) };
     let narrow = columns < 60;
-    let mut line = vec![styled(text::fit(&keys(scene.keymap, info), if narrow { 10 } else { 14 }), key)];
+    let mut line = vec![styled(text::fit(&keys(&scene.ui.keymap, info), if narrow { 10 } else { 14 }), key)];
     if !narrow {
         line.push(styled(text::fit(info.name, 15), theme.dim));
     }

@@ -4,14 +4,19 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::Snapshot;
 use crate::tui::action::Action;
+use crate::tui::screens::Screen;
 use crate::tui::state::{Overlay, UiState};
 
 use super::layout::{Density, place};
-use super::{banner, batches, dialog, help};
+use super::{banner, batches, dialog, help, runs, tabs};
 
 /// Something that reacts to the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
+    /// The name of a screen.
+    Screen(Screen),
+    /// A run, by its position among those that are shown.
+    Run(usize),
     /// An org, by its position in the picture.
     Org(usize),
     /// The log.
@@ -44,8 +49,14 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
             .iter()
             .find(|(_, place)| place.contains(here))
             .map(|(choice, _)| Target::Choice(choice.action)),
-        None if ui.batches.is_some() => batches::hit(ui, snapshot, layout.middle(), here),
-        None if layout.log.contains(here) => Some(Target::Log),
-        None => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
+        None if layout.tabs.contains(here) => tabs::hit(&ui.keymap, layout.tabs, here).map(Target::Screen),
+        None => match ui.screen {
+            Screen::Runs => runs::hit(ui, layout.middle(), here),
+            Screen::Live if layout.log.contains(here) => Some(Target::Log),
+            Screen::Live => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
+            Screen::Batches => batches::hit(ui, snapshot, layout.middle(), here),
+            Screen::Log => layout.middle().contains(here).then_some(Target::Log),
+            Screen::Planner | Screen::Requests => None,
+        },
     }
 }

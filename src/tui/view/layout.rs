@@ -5,7 +5,8 @@
 use ratatui::layout::Rect;
 
 use crate::model::Snapshot;
-use crate::tui::state::{LogSize, UiState};
+use crate::tui::screens::live::LogSize;
+use crate::tui::state::UiState;
 
 /// How much can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +63,9 @@ pub struct OrgCell {
 pub struct Layout {
     /// How much can be shown.
     pub density: Density,
-    /// The run.
+    /// The names of the screens; empty where rows are dear.
+    pub tabs: Rect,
+    /// The run; empty on screens that are not about one.
     pub header: Rect,
     /// Lines across the screen: what waits, what needs the operator.
     pub banners: Rect,
@@ -133,6 +136,7 @@ pub fn place(area: Rect, ui: &UiState, snapshot: &Snapshot, n_banners: usize) ->
     let mut rest = area;
     let mut layout = Layout {
         density,
+        tabs: Rect::default(),
         header: Rect::default(),
         banners: Rect::default(),
         heading: Rect::default(),
@@ -149,7 +153,12 @@ pub fn place(area: Rect, ui: &UiState, snapshot: &Snapshot, n_banners: usize) ->
         return layout;
     }
     layout.footer = cut_bottom(&mut rest, 1);
-    layout.header = cut_top(&mut rest, header_rows(density));
+    if density > Density::Minimal {
+        layout.tabs = cut_top(&mut rest, 1);
+    }
+    if ui.screen.is_of_a_run() {
+        layout.header = cut_top(&mut rest, header_rows(density));
+    }
     layout.banners = cut_top(&mut rest, whole_number(n_banners).min(if density == Density::Minimal { 1 } else { 3 }));
     if density > Density::Minimal {
         layout.status = cut_bottom(&mut rest, 1);
@@ -172,7 +181,7 @@ pub fn header_rows(density: Density) -> u16 {
 /// Gives the log what the orgs do not need, or what the operator asked for, and chooses the shape of the orgs.
 fn place_log(layout: &mut Layout, rest: &mut Rect, ui: &UiState, snapshot: &Snapshot) {
     let n = snapshot.orgs.len().max(1);
-    let log_min = match (layout.density, ui.log_size) {
+    let log_min = match (layout.density, ui.live.log_size) {
         (_, LogSize::Full) => rest.height,
         (_, LogSize::Half) => rest.height / 2,
         (Density::Minimal, LogSize::Small) => 0,
@@ -182,7 +191,7 @@ fn place_log(layout: &mut Layout, rest: &mut Rect, ui: &UiState, snapshot: &Snap
     let wanted = choose_shape(layout, rest.width, room, n);
     let orgs = wanted.min(room);
     layout.log = cut_bottom(rest, rest.height - orgs);
-    if layout.density == Density::Minimal && ui.log_size == LogSize::Small && layout.log.height < 3 {
+    if layout.density == Density::Minimal && ui.live.log_size == LogSize::Small && layout.log.height < 3 {
         layout.log = Rect::default();
     }
 }
@@ -262,16 +271,18 @@ pub fn org_columns(ui: &UiState, snapshot: &Snapshot) -> usize {
 mod tests {
     use super::*;
     use crate::report::fixtures;
+    use crate::tui::screens::live::LiveUi;
 
     #[test]
     fn t2_everything_lies_inside_the_frame_and_nothing_overlaps_at_any_size() {
         for (name, snapshot) in fixtures::all() {
             for log_size in [LogSize::Small, LogSize::Half, LogSize::Full] {
-                let ui = UiState { log_size, ..UiState::default() };
+                let ui = UiState { live: LiveUi { log_size, ..LiveUi::default() }, ..UiState::default() };
                 for (columns, rows) in (0..=130).step_by(10).flat_map(|c| (0..=60).map(move |r| (c, r))) {
                     let frame = Rect::new(0, 0, columns, rows);
                     let layout = place(frame, &ui, &snapshot, 2);
                     let mut parts = vec![
+                        layout.tabs,
                         layout.header,
                         layout.banners,
                         layout.heading,
@@ -296,7 +307,7 @@ mod tests {
     fn the_selected_org_always_has_a_place() {
         let snapshot = fixtures::eight_orgs();
         for org in &snapshot.orgs {
-            let ui = UiState { selected: Some(org.id), ..UiState::default() };
+            let ui = UiState { live: LiveUi { selected: Some(org.id), ..LiveUi::default() }, ..UiState::default() };
             for rows in 10..40 {
                 let layout = place(Rect::new(0, 0, 40, rows), &ui, &snapshot, 1);
                 assert!(layout.cells.iter().any(|cell| cell.ix == ui.selected_ix(&snapshot)), "{rows}: {layout:?}");

@@ -13,7 +13,11 @@ pub mod help;
 pub mod hit;
 pub mod layout;
 pub mod panes;
+pub mod planner;
+pub mod requests;
 pub mod rows;
+pub mod runs;
+pub mod tabs;
 pub mod words;
 
 #[cfg(test)]
@@ -26,8 +30,8 @@ use ratatui::text::{Line, Span};
 
 use crate::model::{Mono, Snapshot};
 use crate::report::text;
-use crate::tui::keymap::Keymap;
 use crate::tui::log::LogPane;
+use crate::tui::screens::Screen;
 use crate::tui::state::{Overlay, UiState};
 use crate::tui::theme::Theme;
 
@@ -43,8 +47,6 @@ pub struct Scene<'s> {
     pub snapshot: &'s Snapshot,
     /// How things look.
     pub theme: &'s Theme,
-    /// The keys that hints name.
-    pub keymap: &'s Keymap,
     /// What the log pane shows.
     pub log: &'s dyn LogPane,
     /// ASCII only.
@@ -53,9 +55,10 @@ pub struct Scene<'s> {
     pub now: Mono,
 }
 
-/// Draws the live screen and what lies over it.
+/// Draws the screen that is shown and what lies over it. The live screen:
 ///
 /// ```text
+///  1 runs  2 planner  3 live  4 batches  5 requests  6 log                                        tabs
 ///  judge-input.jsonl  ● running                                    sync · claude-haiku-5-5
 ///  ▓▓▓██████████████████████████████████████████▚×↻▒▒················  61.7 %  12,345 / 20,000     header
 ///  ▓ cached 1,000   █ succeeded 11,300   ▒ in flight 296   · unsent 7,333
@@ -77,7 +80,10 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
     if layout.density == Density::TooSmall {
         too_small(buf, scene, layout.header);
     } else {
-        header::render(buf, scene, &layout);
+        tabs::render(buf, scene, layout.tabs);
+        if scene.ui.screen.is_of_a_run() {
+            header::render(buf, scene, &layout);
+        }
         for (row, banner) in (0..layout.banners.height).zip(&banners) {
             let style = match banner.weight {
                 Weight::Needy => scene.theme.banner_bad,
@@ -87,12 +93,17 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             let line = text::fit(&format!(" {}", banner.text), usize::from(layout.banners.width));
             put(buf, layout.banners, row, [Span::styled(line, style)]);
         }
-        match &scene.ui.batches {
-            Some(batches) => batches::render(buf, scene, batches, layout.middle()),
-            None => {
+        let middle = layout.middle();
+        match scene.ui.screen {
+            Screen::Runs => runs::render(buf, scene, middle),
+            Screen::Planner => planner::render(buf, scene, middle),
+            Screen::Live => {
                 orgs(buf, scene, &layout);
                 log(buf, scene, layout.log);
             }
+            Screen::Batches => batches::render(buf, scene, &scene.ui.batches, middle),
+            Screen::Requests => requests::render(buf, scene, middle),
+            Screen::Log => log(buf, scene, middle),
         }
         footer::render(buf, scene, &layout);
         match &scene.ui.overlay {
@@ -139,9 +150,11 @@ fn log(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         return;
     }
     let mut title = " log ".to_owned();
-    if scene.ui.log_scrolled {
-        title
-            .push_str(&format!("· scrolled up, {} follows ", scene.keymap.hint(crate::tui::action::Action::LogFollow)));
+    if scene.ui.live.log_scrolled {
+        title.push_str(&format!(
+            "· scrolled up, {} follows ",
+            scene.ui.keymap.hint(crate::tui::action::Action::LogFollow)
+        ));
     }
     let mut rule = "──".to_owned();
     rule.push_str(&title);

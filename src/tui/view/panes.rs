@@ -89,7 +89,7 @@ fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool
     let theme = scene.theme;
     let several = org.windows.len() > 1;
     // Two families at the most have a line; the pane has no more room.
-    let first = if several && selected { scene.ui.family % org.windows.len() } else { 0 };
+    let first = if several && selected { scene.ui.live.family % org.windows.len() } else { 0 };
     let shown: Vec<&WindowView> =
         org.windows.iter().skip(first.min(org.windows.len().saturating_sub(2))).take(2).collect();
     for window in shown {

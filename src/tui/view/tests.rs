@@ -7,8 +7,10 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::model::{Family, OrgId};
 use crate::report::fixtures;
-use crate::tui::batches::BatchesUi;
-use crate::tui::state::{CapAsk, LogSize, Toast, Tone};
+use crate::tui::field::TextField;
+use crate::tui::screens::batches::BatchesUi;
+use crate::tui::screens::live::{LiveUi, LogSize};
+use crate::tui::state::{Ask, CapAsk, Deed, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
 /// A log pane that shows fixed lines.
@@ -27,15 +29,7 @@ impl LogPane for FixedLog {
 fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
     let ui = UiState { size: (columns, rows), ..ui };
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let scene = Scene {
-        ui: &ui,
-        snapshot,
-        theme: &Theme::of(theme),
-        keymap: &Keymap::default(),
-        log: &FixedLog,
-        ascii,
-        now: Mono::ZERO,
-    };
+    let scene = Scene { ui: &ui, snapshot, theme: &Theme::of(theme), log: &FixedLog, ascii, now: Mono::ZERO };
     render(&mut buf, &scene);
     buf
 }
@@ -94,6 +88,11 @@ const FULL: (u16, u16) = (120, 40);
 const COMPACT: (u16, u16) = (80, 24);
 const MINIMAL: (u16, u16) = (40, 10);
 
+fn on_org(id: u16) -> UiState {
+    let live = LiveUi { selected: Some(OrgId(id)), ..LiveUi::default() };
+    UiState { live, ..UiState::default() }
+}
+
 fn quit_dialog() -> UiState {
     UiState { overlay: Some(Overlay::Quit { focus: 0 }), ..UiState::default() }
 }
@@ -107,11 +106,22 @@ fn cap_dialog() -> UiState {
         wanted: 110,
         polite: 100,
     };
-    UiState { overlay: Some(Overlay::Cap { focus: 0, ask }), ..UiState::default() }
+    let ask = Ask {
+        title: "above the polite cap?",
+        lines: vec![
+            "high-prio, haiku: cap 100 → 110.".to_owned(),
+            "The polite cap is 100: more may push others.".to_owned(),
+        ],
+        keep: "Keep",
+        agree: "Raise",
+        deed: Deed::SetCap(ask),
+    };
+    UiState { overlay: Some(Overlay::Confirm { focus: 0, ask }), ..UiState::default() }
 }
 
 fn help(search: &str, editing: bool) -> UiState {
-    UiState { overlay: Some(Overlay::Help { search: search.to_owned(), editing, scroll: 0 }), ..UiState::default() }
+    let search = TextField { text: search.to_owned(), editing };
+    UiState { overlay: Some(Overlay::Help { search, scroll: 0 }), ..UiState::default() }
 }
 
 macro_rules! screens {
@@ -134,7 +144,7 @@ screens! {
     storm_full: fixtures::storm(), UiState::default(), FULL;
     storm_compact: fixtures::storm(), UiState::default(), COMPACT;
     storm_minimal: fixtures::storm(), UiState::default(), MINIMAL;
-    parked_full: fixtures::parked_auth(), UiState { selected: Some(OrgId(1)), ..UiState::default() }, FULL;
+    parked_full: fixtures::parked_auth(), on_org(1), FULL;
     parked_compact: fixtures::parked_auth(), UiState::default(), COMPACT;
     holding_full: fixtures::holding(), UiState::default(), FULL;
     holding_compact: fixtures::holding(), UiState::default(), COMPACT;
@@ -146,7 +156,7 @@ screens! {
     incomplete_compact: fixtures::incomplete(), UiState::default(), COMPACT;
     zero_orgs_compact: fixtures::zero_orgs(), UiState::default(), COMPACT;
     one_org_full: fixtures::one_org(), UiState::default(), FULL;
-    eight_orgs_wide: fixtures::eight_orgs(), UiState { selected: Some(OrgId(3)), ..UiState::default() }, WIDE;
+    eight_orgs_wide: fixtures::eight_orgs(), on_org(3), WIDE;
     eight_orgs_full: fixtures::eight_orgs(), UiState::default(), FULL;
     eight_orgs_compact: fixtures::eight_orgs(), UiState::default(), COMPACT;
     eight_orgs_minimal_name_the_worst_hidden_state: fixtures::eight_orgs(), UiState::default(), MINIMAL;
@@ -169,7 +179,7 @@ screens! {
 #[test]
 fn a_big_log_leaves_the_orgs_their_place_or_takes_all() {
     for log_size in [LogSize::Half, LogSize::Full] {
-        let ui = UiState { log_size, log_scrolled: true, ..UiState::default() };
+        let ui = UiState { live: LiveUi { log_size, log_scrolled: true, ..LiveUi::default() }, ..UiState::default() };
         let shown = screen(&fixtures::storm(), ui, COMPACT);
         assert!(shown.contains("second") && shown.contains("scrolled up, End follows"), "{shown}");
     }
@@ -210,11 +220,15 @@ fn t6_nothing_from_elsewhere_commands_the_terminal() {
     }
 }
 
+fn log_of(log_size: LogSize) -> LiveUi {
+    LiveUi { log_size, ..LiveUi::default() }
+}
+
 fn every_overlay() -> Vec<UiState> {
     let toast = Toast { text: "done".to_owned(), tone: Tone::Bad, until: Mono(u64::MAX) };
     let mut all = vec![UiState::default(), quit_dialog(), cap_dialog(), help("", false), help("cap", true)];
-    all.push(UiState { toast: Some(toast), read_only: true, log_size: LogSize::Half, ..UiState::default() });
-    all.push(UiState { log_size: LogSize::Full, ..quit_dialog() });
+    all.push(UiState { toast: Some(toast), read_only: true, live: log_of(LogSize::Half), ..UiState::default() });
+    all.push(UiState { live: log_of(LogSize::Full), ..quit_dialog() });
     all
 }
 
@@ -276,36 +290,35 @@ fn a_cap_above_the_polite_one_says_so_from_80_by_24() {
 
 #[test]
 fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
-    let keymap = Keymap::default();
     for (name, snapshot) in fixtures::all() {
         for ui in every_overlay() {
             for columns in 0..=130 {
-                let hints = footer::hints(&ui, &snapshot, &keymap, columns);
+                let hints = footer::hints(&ui, &snapshot, columns);
                 let width: usize = hints.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
                 assert!(width <= columns, "{name} {columns}: {hints:?}");
             }
         }
     }
     let ui = UiState { read_only: true, ..UiState::default() };
-    let hints = footer::hints(&ui, &fixtures::busy(), &keymap, 200);
+    let hints = footer::hints(&ui, &fixtures::busy(), 200);
     assert!(hints.iter().all(|(_, word)| !word.contains("cap") && word != "pause"), "{hints:?}");
 }
 
 #[test]
-fn the_help_lists_every_action_of_the_screens_and_nothing_else() {
+fn the_help_lists_every_action_of_the_screen_below_and_nothing_else() {
     use crate::tui::action::{Context, in_context};
-    let listed: Vec<_> = help::entries("").map(|info| info.action).collect();
-    for context in [Context::Live, Context::Batches] {
-        assert!(in_context(context).all(|info| listed.contains(&info.action)), "{context:?}");
-    }
     let shown = screen(&fixtures::busy(), help("", false), (120, 80));
     for info in in_context(Context::Live) {
         assert!(shown.contains(info.name), "{} is not shown\n{shown}", info.name);
     }
+    let elsewhere = crate::tui::action::registry().filter(|info| !info.contexts.contains(&Context::Live));
+    for info in elsewhere.filter(|info| info.name.len() > 8) {
+        assert!(!shown.contains(info.name), "{} is of another screen\n{shown}", info.name);
+    }
 }
 
 fn with_batches(screen: BatchesUi) -> UiState {
-    UiState { batches: Some(screen), ..UiState::default() }
+    UiState { screen: Screen::Batches, batches: screen, ..UiState::default() }
 }
 
 #[test]

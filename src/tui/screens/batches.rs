@@ -1,12 +1,49 @@
 //! The screen of the sub-batches: what it remembers, what its keys do, and when they make sense.
 
-use super::action::Action;
-use super::commands::{say, send};
-use super::state::{BatchAsk, Overlay, Tone, UiState, shown_run};
-use super::update::Reaction;
 use crate::model::snapshot::{BatchesView, RunView, SubBatchView};
 use crate::model::{Command, Money, Mono, Snapshot, SubBatchStatus};
 use crate::report::format;
+use crate::tui::action::Context::Batches;
+use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
+use crate::tui::commands::{confirm, say, send};
+use crate::tui::state::{Ask, Deed, Tone, UiState, shown_run};
+use crate::tui::update::Reaction;
+
+/// What the screen adds to the registry.
+pub const ACTIONS: &[ActionInfo] = &[
+    destroying(entry(
+        Action::CancelSubBatch,
+        "cancel-batch",
+        &["c"],
+        "cancel the sub-batch, finish it on sync; asks",
+        Some("cancel"),
+        &[Batches],
+    )),
+    destroying(entry(
+        Action::FinishOnSync,
+        "finish-sync",
+        &["S"],
+        "finish the whole run on the sync path; asks",
+        Some("finish on sync"),
+        &[Batches],
+    )),
+    changing(entry(
+        Action::ReDriveSubBatch,
+        "redrive-batch",
+        &["R"],
+        "send again what was left of the sub-batch",
+        Some("re-drive"),
+        &[Batches],
+    )),
+    changing(entry(
+        Action::LeaveSubBatch,
+        "leave-batch",
+        &["n"],
+        "leave the sub-batch as it is",
+        Some("leave it"),
+        &[Batches],
+    )),
+];
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,7 +142,7 @@ impl BatchesUi {
 /// The selected sub-batch, and its run.
 pub fn selected<'s>(ui: &UiState, snapshot: &'s Snapshot) -> Option<(&'s RunView, &'s SubBatchView)> {
     let (run, view) = batches_of(snapshot)?;
-    let screen = ui.batches?;
+    let screen = &ui.batches;
     let rows = screen.rows(view);
     Some((run, rows.get(screen.selected_ix(&rows)).copied()?))
 }
@@ -115,6 +152,10 @@ pub fn selected<'s>(ui: &UiState, snapshot: &'s Snapshot) -> Option<(&'s RunView
 /// # Errors
 /// The reason.
 pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
+    let deeds = [Action::CancelSubBatch, Action::FinishOnSync, Action::ReDriveSubBatch, Action::LeaveSubBatch];
+    if !deeds.contains(&action) {
+        return Ok(());
+    }
     let Some((run, view)) = batches_of(snapshot) else { return Err("the run has no sub-batches".to_owned()) };
     if run.status.is_over() {
         return Err("the run is over".to_owned());
@@ -138,28 +179,21 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
 
 /// What a key does.
 pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    if action == Action::Batches {
-        ui.batches = Some(BatchesUi::default());
-        return Vec::new();
-    }
-    let Some((run, view)) = batches_of(snapshot) else {
-        ui.batches = None;
-        return Vec::new();
-    };
+    let Some((run, view)) = batches_of(snapshot) else { return Vec::new() };
     let slot = run.slot;
     let index = selected(ui, snapshot).map(|(_, sub)| sub.index);
-    let Some(screen) = &mut ui.batches else { return Vec::new() };
+    let screen = &mut ui.batches;
     match action {
-        Action::NextSubBatch | Action::PreviousSubBatch => {
+        Action::MoveDown | Action::MoveUp => {
             let rows = screen.rows(view);
             let at = screen.selected_ix(&rows);
-            let next = if action == Action::NextSubBatch { at + 1 } else { at.saturating_sub(1) };
+            let next = if action == Action::MoveDown { at + 1 } else { at.saturating_sub(1) };
             if let Some(sub) = rows.get(next.min(rows.len().saturating_sub(1))) {
                 screen.selected = Some(sub.index);
             }
             screen.follow = false;
         }
-        Action::SortSubBatches => {
+        Action::Sort => {
             screen.selected = index;
             screen.sort = match screen.sort {
                 Sort::Index => Sort::Age,
@@ -167,7 +201,7 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
                 Sort::State => Sort::Index,
             };
         }
-        Action::FilterSubBatches => {
+        Action::Show => {
             screen.selected = index;
             screen.filter = match screen.filter {
                 Filter::All => Filter::Open,
@@ -175,7 +209,7 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
                 Filter::Asks => Filter::All,
             };
         }
-        Action::FollowSubBatches => screen.follow = !screen.follow,
+        Action::Follow => screen.follow = !screen.follow,
         Action::CancelSubBatch => ask_cancel(ui, snapshot, now),
         Action::FinishOnSync => ask_finish(ui, run, view),
         Action::ReDriveSubBatch => {
@@ -188,19 +222,17 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
             let what = format!("leave sub-batch {sub_batch}");
             return send(ui, Command::LeaveSubBatch { run: slot, sub_batch }, what, None, now);
         }
-        _ => ui.batches = None,
+        _ => {}
     }
     Vec::new()
 }
 
 /// A click: selects, and on the button asks.
 pub(super) fn click(ui: &mut UiState, index: u32, cancel: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    if let Some(screen) = &mut ui.batches {
-        screen.selected = Some(index);
-        screen.follow = false;
-    }
+    ui.batches.selected = Some(index);
+    ui.batches.follow = false;
     if cancel {
-        if let Err(reason) = super::valid::valid(Action::CancelSubBatch, ui, snapshot) {
+        if let Err(reason) = crate::tui::valid::valid(Action::CancelSubBatch, ui, snapshot) {
             say(ui, reason, Tone::Bad, now);
         } else {
             ask_cancel(ui, snapshot, now);
@@ -243,8 +275,8 @@ fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
     }
     lines.extend([String::new(), "y  cancel it    Esc  wait on".to_owned()]);
     let command = Command::CancelSubBatch { run: run.slot, sub_batch: sub.index, seen: sub.status };
-    let ask = BatchAsk { command, what: format!("cancel sub-batch {}", sub.index), lines };
-    ui.overlay = Some(Overlay::Batch { focus: 0, ask });
+    let deed = Deed::Command { command, what: format!("cancel sub-batch {}", sub.index) };
+    confirm(ui, Ask { title: "cancel?", lines, keep: "Wait on", agree: "Cancel it", deed });
 }
 
 fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
@@ -263,5 +295,6 @@ fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
         "y  finish on sync    Esc  wait on".to_owned(),
     ];
     let command = Command::FinishOnSync { run: run.slot, cancel_open: true };
-    ui.overlay = Some(Overlay::Batch { focus: 0, ask: BatchAsk { command, what: "finish on sync".to_owned(), lines } });
+    let deed = Deed::Command { command, what: "finish on sync".to_owned() };
+    confirm(ui, Ask { title: "cancel?", lines, keep: "Wait on", agree: "Cancel it", deed });
 }

@@ -1,0 +1,179 @@
+//! A run that this process does not drive, as pictures: made from its directory, once a second while another process
+//! drives it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+
+use crate::cli::launch::input_name;
+use crate::engine::EngineHandle;
+use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, StoreView, SubBatchView};
+use crate::model::{Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
+use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry, stamp};
+use crate::tui::backstage::{Attached, Driver};
+
+/// Between two looks at a directory that another process writes.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The pictures of a run directory. They end when nobody drives the run any more.
+pub(super) fn attach(dir: &Path, runtime: &Handle) -> Result<Attached, String> {
+    let peek = RunDir::peek(dir).map_err(|error| error.to_string())?;
+    let driver = if peek.owner.is_some() { Driver::Elsewhere } else { Driver::Nobody };
+    let (pictures, watched) = watch::channel(Arc::new(picture(&peek, 1)));
+    // Nobody takes commands: a run is commanded where it is driven.
+    let (commands, _) = mpsc::channel(1);
+    if driver == Driver::Elsewhere {
+        runtime.spawn(keep_looking(dir.to_owned(), pictures));
+    }
+    Ok(Attached { handle: EngineHandle::new(watched, commands), driver })
+}
+
+async fn keep_looking(dir: PathBuf, pictures: watch::Sender<Arc<Snapshot>>) {
+    let mut seq = 1;
+    while !pictures.is_closed() {
+        tokio::time::sleep(EVERY).await;
+        let look_at = dir.clone();
+        let Ok(Ok(peek)) = tokio::task::spawn_blocking(move || RunDir::peek(&look_at)).await else { return };
+        seq += 1;
+        pictures.send_replace(Arc::new(picture(&peek, seq)));
+        if peek.owner.is_none() {
+            return;
+        }
+    }
+}
+
+/// What the disk says of a run. Rates, windows and headroom are only known where it is driven.
+fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
+    let RunPeek { dir, run, state, .. } = peek;
+    let at = stamp::now();
+    let run_view = RunView {
+        slot: RunSlot(0),
+        run_id: run.run_id.clone(),
+        dir: dir.display().to_string(),
+        input: input_name(run),
+        status: state.status,
+        reason: state.reason.clone(),
+        exit_code: state.exit_code,
+        counts: state.counts,
+        absent_orgs: Vec::new(),
+        path: run.path,
+        route_reason: run.route_reason.clone(),
+        model: match run.models.as_slice() {
+            [one] => one.clone(),
+            _ => "mixed".to_owned(),
+        },
+        rate: 0.0,
+        rate_history: Vec::new(),
+        eta_ms: None,
+        cost: state.cost,
+        n_possibly_charged: state.n_possibly_charged,
+        wall_ms: state.wall_ms,
+        session_wall_ms: state.session_wall_ms,
+        re_drives: Vec::new(),
+        re_driven: state.re_driven.iter().map(|(why, n)| (why.clone(), *n)).collect(),
+        attempts: state.attempts,
+        batches: (!state.sub_batches.is_empty())
+            .then(|| Arc::new(batches(&state.sub_batches, at, state.finish_on_sync))),
+    };
+    Snapshot {
+        seq,
+        at,
+        uptime_ms: state.session_wall_ms,
+        orgs: (0..).zip(&state.orgs).map(|(id, org)| org_view(OrgId(id), org)).collect(),
+        runs: vec![run_view],
+        notices: Arc::default(),
+        store: StoreView::default(),
+    }
+}
+
+fn org_view(id: OrgId, org: &OrgState) -> OrgView {
+    OrgView {
+        id,
+        label: org.label.clone(),
+        key_env: String::new(),
+        host: String::new(),
+        organization: None,
+        condition: Condition::Idle,
+        windows: Vec::new(),
+        limiters: Vec::new(),
+        binding: None,
+        headroom: None,
+        totals: org.totals,
+        rate: 0.0,
+        rate_history: Vec::new(),
+        window_history: Vec::new(),
+        latency_p50_ms: 0,
+        latency_p95_ms: 0,
+        last_decision: None,
+    }
+}
+
+fn batches(entries: &[SubBatchEntry], now: Wall, finish_on_sync: bool) -> BatchesView {
+    let requests = |wanted: &dyn Fn(SubBatchStatus) -> bool| -> u64 {
+        entries.iter().filter(|entry| wanted(entry.status)).map(|entry| u64::from(entry.n_requests)).sum()
+    };
+    let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| {
+        u32::try_from(entries.iter().filter(|entry| wanted(entry)).count()).unwrap_or(u32::MAX)
+    };
+    BatchesView {
+        n_harvested: requests(&|status| status.is_over()),
+        n_open: requests(&|status| !status.is_over() && status != SubBatchStatus::Planned),
+        n_planned: requests(&|status| status == SubBatchStatus::Planned),
+        created: count(&|entry| entry.batch_id.is_some()),
+        ended: count(&|entry| entry.ended_at.is_some()),
+        stuck_canceled: count(&|entry| entry.stuck_canceled_at.is_some()),
+        finish_on_sync,
+        cost: entries.iter().map(|entry| entry.tally.cost).sum::<Money>(),
+        sub_batches: entries.iter().map(|entry| sub_batch(entry, now)).collect(),
+        ..BatchesView::default()
+    }
+}
+
+fn sub_batch(entry: &SubBatchEntry, now: Wall) -> SubBatchView {
+    let span = |from: Wall, to: Wall| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
+    let open = entry.status.is_open();
+    let tally = &entry.tally;
+    SubBatchView {
+        index: entry.index,
+        org: entry.org.clone(),
+        batch_id: entry.batch_id.clone(),
+        n_requests: entry.n_requests,
+        status: entry.status,
+        api_status: None,
+        age_ms: entry.began_at().map(|began| span(began, entry.ended_at.unwrap_or(now))),
+        stuck_in_ms: None,
+        expires_in_ms: entry.expires_at.filter(|_| open).map(|at| span(now, at)),
+        next_poll_ms: None,
+        n_failed: 0,
+        stuck: entry.stuck_cancel_intent_at.is_some(),
+        adopted: entry.adopted,
+        question: None,
+        n_succeeded: tally.n_succeeded,
+        n_refused_invalid: tally.n_refused + tally.n_invalid,
+        n_expired: tally.n_expired,
+        n_canceled: tally.n_canceled,
+        n_errored: tally.n_errored + tally.n_missing,
+        cost: tally.cost,
+        timeline: timeline(entry),
+    }
+}
+
+fn timeline(entry: &SubBatchEntry) -> Vec<(Wall, String)> {
+    let mut moments: Vec<(Wall, String)> = [
+        (entry.create_intent_at, "a create was about to be sent"),
+        (entry.created_at, "created"),
+        (entry.stuck_cancel_intent_at, "the escape was decided"),
+        (entry.stuck_canceled_at, "the API took the cancel"),
+        (entry.canceled_elsewhere_at, "somebody else canceled it"),
+        (entry.ended_at, "ended"),
+        (entry.harvested_at, "harvested"),
+    ]
+    .into_iter()
+    .filter_map(|(at, what)| Some((at?, what.to_owned())))
+    .collect();
+    moments.sort_by_key(|(at, _)| *at);
+    moments
+}

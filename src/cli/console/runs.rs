@@ -1,0 +1,41 @@
+//! The list of runs, for its screen.
+
+use std::path::Path;
+
+use crate::cli::launch::input_name;
+use crate::cli::setup;
+use crate::cli::simulated::Simulated;
+use crate::cli::status::standing;
+use crate::store::{Listed, RunPeek, list_runs};
+use crate::tui::backstage::{RunFacts, RunRow};
+
+/// The runs found, newest first.
+pub(super) fn list(config: Option<&Path>) -> Result<Vec<RunRow>, String> {
+    let dir = setup::runs_dir(config).map_err(|failure| failure.message)?;
+    let listed = list_runs(&dir).map_err(|error| error.to_string())?;
+    Ok(listed.into_iter().map(row).collect())
+}
+
+fn row(listed: Listed) -> RunRow {
+    let Listed { dir, run } = listed;
+    RunRow { dir, facts: run.map(|peek| facts(&peek)).map_err(|error| error.to_string()) }
+}
+
+fn facts(peek: &RunPeek) -> RunFacts {
+    let RunPeek { run, state, owner, heartbeat_age, .. } = peek;
+    RunFacts {
+        run_id: run.run_id.clone(),
+        input: input_name(run),
+        created_at: run.created_at,
+        standing: standing(peek),
+        status: state.status,
+        owner: owner.as_ref().map(ToString::to_string),
+        heartbeat_ms: u64::try_from(heartbeat_age.as_millis()).unwrap_or(u64::MAX),
+        path: run.path,
+        counts: state.counts,
+        cost: state.cost,
+        reason: state.reason.clone(),
+        resumable: owner.is_none() && state.counts.open() > 0,
+        simulated: Simulated::is_of_run(run),
+    }
+}

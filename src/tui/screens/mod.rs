@@ -1,0 +1,164 @@
+//! The screens, one module each: what it remembers, which actions it adds to the registry, what its keys and clicks do
+//! (`act`, `click`, `wheel`), and why an action is of no use at the moment (`valid`). How it looks is in the module of the
+//! same name under [`super::view`].
+//!
+//! This module passes on: each function here only asks the screen that is shown.
+
+pub mod batches;
+pub mod live;
+pub mod log;
+pub mod planner;
+pub mod requests;
+pub mod runs;
+
+use super::action::{Action, Context};
+use super::backstage::Answer;
+use super::field::TextField;
+use super::state::UiState;
+use super::update::Reaction;
+use super::view::hit::Target;
+use crate::model::{Mono, Snapshot};
+
+/// The screens, in the order of their keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Screen {
+    /// The runs found.
+    Runs,
+    /// What a run would cost and take, and by which path.
+    Planner,
+    /// The run that goes on.
+    #[default]
+    Live,
+    /// Its sub-batches.
+    Batches,
+    /// Its requests by outcome.
+    Requests,
+    /// What was logged.
+    Log,
+}
+
+impl Screen {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Screen; 6] =
+        [Screen::Runs, Screen::Planner, Screen::Live, Screen::Batches, Screen::Requests, Screen::Log];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        self.context().as_str()
+    }
+
+    /// Where keys go when nothing lies over it and no field is edited.
+    pub fn context(self) -> Context {
+        match self {
+            Screen::Runs => Context::Runs,
+            Screen::Planner => Context::Planner,
+            Screen::Live => Context::Live,
+            Screen::Batches => Context::Batches,
+            Screen::Requests => Context::Requests,
+            Screen::Log => Context::Log,
+        }
+    }
+
+    /// The action that shows it.
+    pub fn action(self) -> Action {
+        match self {
+            Screen::Runs => Action::ShowRuns,
+            Screen::Planner => Action::ShowPlanner,
+            Screen::Live => Action::ShowLive,
+            Screen::Batches => Action::ShowBatches,
+            Screen::Requests => Action::ShowRequests,
+            Screen::Log => Action::ShowLog,
+        }
+    }
+
+    /// The screen that an action shows.
+    pub fn of_action(action: Action) -> Option<Screen> {
+        Screen::ALL.into_iter().find(|screen| screen.action() == action)
+    }
+
+    /// Whether it shows a run, and has its header.
+    pub fn is_of_a_run(self) -> bool {
+        !matches!(self, Screen::Runs | Screen::Planner)
+    }
+}
+
+/// The text field of the screen that is shown, edited or not; `None` when it has none.
+pub fn field(ui: &UiState) -> Option<&TextField> {
+    match ui.screen {
+        Screen::Runs => Some(&ui.runs.filter),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+    }
+}
+
+/// As [`field`], to change it.
+pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
+    match ui.screen {
+        Screen::Runs => Some(&mut ui.runs.filter),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+    }
+}
+
+/// The screen comes into view.
+pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
+    match ui.screen {
+        Screen::Runs => runs::shown(ui),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => Vec::new(),
+    }
+}
+
+/// Why an action of a screen is of no use now.
+///
+/// # Errors
+/// The reason.
+pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
+    match ui.screen {
+        Screen::Runs => runs::valid(action, ui),
+        Screen::Live => live::valid(action, ui, snapshot),
+        Screen::Batches => batches::valid(action, ui, snapshot),
+        Screen::Planner | Screen::Requests | Screen::Log => Ok(()),
+    }
+}
+
+/// What an action does on the screen that is shown.
+pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    match ui.screen {
+        Screen::Runs => runs::act(ui, action, now),
+        Screen::Live => live::act(ui, action, snapshot, now),
+        Screen::Batches => batches::act(ui, action, snapshot, now),
+        Screen::Log => log::act(ui, action),
+        Screen::Planner | Screen::Requests => Vec::new(),
+    }
+}
+
+/// A press of the left button on something of a screen.
+pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    match target {
+        Target::Org(ix) => live::select_ix(ui, ix, snapshot),
+        Target::SubBatch { index, cancel } => return batches::click(ui, index, cancel, snapshot, now),
+        Target::Run(ix) => runs::select_ix(ui, ix),
+        Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
+    }
+    Vec::new()
+}
+
+/// The wheel over something of a screen.
+pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let step = if down { Action::MoveDown } else { Action::MoveUp };
+    match target {
+        Target::Org(_) => {
+            live::wheel(ui, down, snapshot);
+            Vec::new()
+        }
+        Target::Log => live::scroll(ui, if down { Action::LogDown } else { Action::LogUp }),
+        Target::SubBatch { .. } | Target::Run(_) => act(ui, step, snapshot, now),
+        Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
+    }
+}
+
+/// An answer from behind the screens.
+pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    match answer {
+        Answer::Runs(found) => runs::found(ui, found, now),
+        Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
+    }
+}
