@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use crate::model::RequestNo;
+use crate::model::{RequestNo, Route};
 use crate::plan::Projection;
 use crate::report::format;
 use crate::store::Last;
@@ -21,8 +21,9 @@ pub(crate) fn before_run(
     setup: &Setup,
     front: Front,
     dir: &Path,
+    path: Route,
 ) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
+    let projection = projection(&indexed.input, last, &setup.catalog, path);
     if front != Front::Screen {
         return unattended(indexed, &projection, setup);
     }
@@ -41,8 +42,14 @@ pub(crate) fn before_run(
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
-pub(crate) fn before_resume(indexed: &Indexed, last: &[Last], setup: &Setup, front: Front) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
+pub(crate) fn before_resume(
+    indexed: &Indexed,
+    last: &[Last],
+    setup: &Setup,
+    front: Front,
+    path: Route,
+) -> Result<(), Failure> {
+    let projection = projection(&indexed.input, last, &setup.catalog, path);
     if front != Front::Screen {
         return unattended(indexed, &projection, setup);
     }

@@ -24,12 +24,17 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let front = Front::choose(&args.drive.show);
     let run = RunFile::load(&args.dir).map_err(|error| store_failure(&error))?;
     if let Some(simulated) = Simulated::of_run(&run) {
-        return simulated?.drive(front, &args.drive.show, &args.dir, |setup| open(args, setup));
+        return simulated?.drive(front, &args.drive.show, &args.dir, |setup| {
+            let (mut ready, indexed) = open(args, setup)?;
+            // Batches of the simulated API ended with the process that served it, and their answers were never paid.
+            ready.state.sub_batches.retain(|entry| entry.status.is_over());
+            Ok((ready, indexed))
+        });
     }
     let setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
     if !args.drive.yes {
-        gate::before_resume(&indexed, &ready.last, &setup, front)?;
+        gate::before_resume(&indexed, &ready.last, &setup, front, ready.run.path)?;
     }
     ready.take_hits(&indexed)?;
     let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;

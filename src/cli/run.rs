@@ -51,10 +51,10 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);
-        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
         claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     } else if !args.drive.yes {
-        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
     let state = StateFile::fresh(&file);

@@ -231,6 +231,7 @@ impl Resolver<'_> {
             size: self.value(size, default.size, rules::sub_batch_size, u32::to_string)?,
             max_open: self.value(max_open, default.max_open, rules::max_open_sub_batches, u32::to_string)?,
             poll_every: self.value(poll_every, default.poll_every, rules::poll_every, show_span)?,
+            share: default.share,
             search_for: self.value(search_for, default.search_for, rules::lost_create_search, show_span)?,
             stuck_after: self.value(stuck, default.stuck_after, rules::stuck_hours, show_limit)?,
             escape: self.value(

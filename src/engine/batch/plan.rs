@@ -99,7 +99,8 @@ pub fn plan(
         settings,
     };
     if !plan.finish_on_sync {
-        plan.add_fresh(input, |no| is_open(no) && !taken[no.ix()])?;
+        let first = (f64::from(input.len()) * (1.0 - plan.settings.share)).round() as u32;
+        plan.add_fresh(input, |no| no.0 >= first && is_open(no) && !taken[no.ix()])?;
     }
     Ok(plan)
 }
@@ -195,7 +196,12 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     }
     let n_planned = subs.iter().filter(|sub| sub.status() == SubBatchStatus::Planned).count();
     let n_live = subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned && !sub.status().is_over()).count();
-    state.runs[slot.ix()].queue.hold(held);
+    // Pilots go before everything else that takes the sync path: creates wait for them.
+    let firsts: Vec<RequestNo> = plan.pilots.iter().filter_map(|shape| shape.first.first().copied()).collect();
+    held.extend(&firsts);
+    let queue = &mut state.runs[slot.ix()].queue;
+    queue.hold(held);
+    firsts.into_iter().for_each(|no| queue.let_go(no, now.mono));
     let pilots = Pilots::new(plan.pilots);
     let n_pilots = pilots.len();
     let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
