@@ -44,7 +44,8 @@
 //! | [`config`] | files, environment and flags, with the origin of every value | `model`, `catalog`, `api` |
 //! | [`engine`] | the dispatcher | all above but `config` |
 //! | [`sim`] | the simulated API | `model`, `catalog`, `api` |
-//! | [`tui`], [`report`] | the frontends | `model`, the engine's handle |
+//! | [`tui`] | the screens | `model`, `catalog`, `plan`, the engine's handle, `report` |
+//! | [`report`] | the frontends without a screen | `model`, the engine's handle |
 //! | [`cli`] | wiring: one file per subcommand | all |
 //!
 //! A test fails when an import points the other way.

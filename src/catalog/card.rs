@@ -32,7 +32,11 @@ impl Card {
 
     /// What this usage costs: half of it in a batch.
     pub fn cost(&self, usage: &Usage, batch: bool) -> Money {
-        let price = self.for_prompt(usage.prompt_tokens());
+        self.cost_at(self.for_prompt(usage.prompt_tokens()), usage, batch)
+    }
+
+    /// What this usage of many requests costs at these prices, which are those of each of them: half of it in a batch.
+    pub fn cost_at(&self, price: &PriceCard, usage: &Usage, batch: bool) -> Money {
         // Each price is halved, not the sum, as the API bills it; all of them stay exact.
         let of = |tokens: u64, price: Money| match (tokens, batch) {
             (0, _) => Money::ZERO,

@@ -1,11 +1,14 @@
 //! The catalog as it is written.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::model::settings::PriceCard;
 use crate::model::{Family, Money};
 
 use super::card::{Card, LongPrompt};
+use super::prior::{BatchPrior, Prior};
 use super::takes::Takes;
 use super::{CatalogError, ModelInfo};
 
@@ -14,6 +17,28 @@ use super::{CatalogError, ModelInfo};
 struct CatalogFile {
     #[serde(default)]
     models: Vec<ModelFile>,
+    #[serde(default)]
+    priors: BTreeMap<Family, PriorFile>,
+    batches: Option<BatchPriorFile>,
+}
+
+/// What is assumed of a family.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct PriorFile {
+    latency_p50_s: f64,
+    latency_p95_s: f64,
+    tokens_in: [f64; 3],
+    tokens_out: [f64; 3],
+    source: String,
+}
+
+/// What is assumed of batches.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct BatchPriorFile {
+    duration_s: [f64; 3],
+    source: String,
 }
 
 #[derive(Deserialize)]
@@ -30,6 +55,8 @@ struct ModelFile {
     max_output_tokens: u32,
     min_cacheable_tokens: Option<u32>,
     retires: Option<String>,
+    cost_balance_n: Option<u64>,
+    source: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,10 +82,52 @@ struct PriceFile {
 /// Above this a price is a slip of the decimal point.
 const MAX_PRICE: f64 = 10_000.0;
 
+/// A catalog as it was read.
+pub(super) struct Read {
+    pub(super) models: Vec<ModelInfo>,
+    pub(super) priors: Vec<(Family, Prior)>,
+    pub(super) batches: Option<BatchPrior>,
+}
+
 /// Reads a catalog.
-pub(super) fn read(text: &str) -> Result<Vec<ModelInfo>, CatalogError> {
+pub(super) fn read(text: &str) -> Result<Read, CatalogError> {
     let file: CatalogFile = toml::from_str(text)?;
-    file.models.into_iter().map(ModelFile::resolve).collect()
+    let priors = file.priors.into_iter().map(|(family, prior)| Ok((family, prior.resolve(family)?)));
+    Ok(Read {
+        models: file.models.into_iter().map(ModelFile::resolve).collect::<Result<_, CatalogError>>()?,
+        priors: priors.collect::<Result<_, CatalogError>>()?,
+        batches: file.batches.map(BatchPriorFile::resolve).transpose()?,
+    })
+}
+
+impl PriorFile {
+    fn resolve(self, family: Family) -> Result<Prior, CatalogError> {
+        let fail = |what: String| CatalogError::Prior { of: family.to_string(), what };
+        if !(self.latency_p50_s > 0.0 && self.latency_p95_s >= self.latency_p50_s && self.latency_p95_s <= 3_600.0) {
+            return Err(fail("latency must be 0 < latency-p50-s <= latency-p95-s <= 3600".to_owned()));
+        }
+        Ok(Prior {
+            latency_p50_s: self.latency_p50_s,
+            latency_p95_s: self.latency_p95_s,
+            tokens_in: in_order("tokens-in", self.tokens_in).map_err(fail)?,
+            tokens_out: in_order("tokens-out", self.tokens_out).map_err(fail)?,
+            source: self.source,
+        })
+    }
+}
+
+impl BatchPriorFile {
+    fn resolve(self) -> Result<BatchPrior, CatalogError> {
+        let fail = |what: String| CatalogError::Prior { of: "batches".to_owned(), what };
+        Ok(BatchPrior { duration_s: in_order("duration-s", self.duration_s).map_err(fail)?, source: self.source })
+    }
+}
+
+/// Low, expected and high, as they must be.
+fn in_order(name: &str, [low, mid, high]: [f64; 3]) -> Result<(f64, f64, f64), String> {
+    let fine = low > 0.0 && low <= mid && mid <= high && high <= 1e9;
+    fine.then_some((low, mid, high))
+        .ok_or_else(|| format!("{name} must be [low, expected, high], above 0 and in order"))
 }
 
 impl ModelFile {
@@ -82,6 +151,8 @@ impl ModelFile {
             max_output_tokens: self.max_output_tokens,
             min_cacheable_tokens: self.min_cacheable_tokens,
             retires: retires.transpose()?,
+            cost_balance_n: self.cost_balance_n,
+            source: self.source,
             aliases: self.aliases,
             id: self.id,
         })

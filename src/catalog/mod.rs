@@ -6,6 +6,7 @@
 
 mod card;
 mod file;
+mod prior;
 mod takes;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use jiff::civil::Date;
 use crate::model::{Family, Money, Usage};
 
 pub use card::{Card, LongPrompt};
+pub use prior::{BatchPrior, Prior};
 pub use takes::{Sampling, Takes, ThinkingType};
 
 /// The catalog that the program is built with.
@@ -31,6 +33,14 @@ pub enum CatalogError {
     Model {
         /// The model's id.
         model: String,
+        /// What must be otherwise.
+        what: String,
+    },
+    /// What is assumed of a family or of batches makes no sense.
+    #[error("failed to read the catalog: what is assumed of {of}: {what}")]
+    Prior {
+        /// The family, or `batches`.
+        of: String,
         /// What must be otherwise.
         what: String,
     },
@@ -57,6 +67,22 @@ pub struct ModelInfo {
     pub min_cacheable_tokens: Option<u32>,
     /// The day from which it answers 404; `None` when no day was announced.
     pub retires: Option<Date>,
+    /// Requests of the usual shape from which batches were found to be worth their wait; `None` when nobody measured it.
+    pub cost_balance_n: Option<u64>,
+    /// Where its figures are from, when that is not the source at the head of the catalog.
+    pub source: Option<String>,
+}
+
+impl ModelInfo {
+    /// What an operator has to know of its retirement on a day; `None` when nothing.
+    pub fn retirement(&self, today: Date) -> Option<String> {
+        let day = self.retires?;
+        Some(if day <= today {
+            format!("{} was retired on {day}: every call will answer 404", self.id)
+        } else {
+            format!("{} is deprecated and retires on {day}", self.id)
+        })
+    }
 }
 
 /// Models by name.
@@ -64,6 +90,7 @@ pub struct ModelInfo {
 pub struct Catalog {
     models: Vec<ModelInfo>,
     by_name: HashMap<String, usize>,
+    priors: prior::Priors,
 }
 
 impl Catalog {
@@ -79,7 +106,9 @@ impl Catalog {
     /// # Errors
     /// The text is not such a catalog.
     pub fn with_overrides(mut self, text: &str) -> Result<Catalog, CatalogError> {
-        for model in file::read(text)? {
+        let read = file::read(text)?;
+        self.priors.take(read.priors, read.batches);
+        for model in read.models {
             match self.models.iter().position(|known| known.id == model.id) {
                 Some(at) => self.replace(at, model),
                 None => self.add(model),
@@ -118,6 +147,21 @@ impl Catalog {
     pub fn lookup(&self, model: &str) -> Option<&ModelInfo> {
         let at = self.by_name.get(model).or_else(|| self.by_name.get(without_date(model)?))?;
         self.models.get(*at)
+    }
+
+    /// What is assumed of a family as long as nothing is measured.
+    pub fn prior(&self, family: Family) -> &Prior {
+        self.priors.of(family)
+    }
+
+    /// What is assumed of batches as long as nothing is measured.
+    pub fn batches(&self) -> &BatchPrior {
+        self.priors.batches()
+    }
+
+    /// The family of a model: the catalog's, and by substring for a model that is not in it.
+    pub fn family(&self, model: &str) -> Family {
+        self.lookup(model).map_or_else(|| Family::of_model(model), |info| info.family)
     }
 
     /// The prices of a model; `None` when they are not known. Resolve once and keep: the card costs nothing to copy.

@@ -212,3 +212,38 @@ fn a_catalog_that_makes_no_sense_is_refused_with_the_place() {
     }
     assert!(fail("[[models]]\nid = \"x\"\nprize = 1").contains("unknown field `prize`"));
 }
+
+#[test]
+fn every_family_has_a_prior_with_a_source_and_some_models_a_balance() {
+    let catalog = Catalog::builtin();
+    for family in Family::ALL {
+        let prior = catalog.prior(family);
+        assert!(!prior.source.is_empty() && prior.source != "no figures in the catalog", "{family}");
+    }
+    assert_eq!(catalog.lookup("claude-sonnet-4-5").unwrap().cost_balance_n, Some(200_000));
+    assert_eq!(catalog.lookup("claude-opus-5-5").unwrap().cost_balance_n, None);
+}
+
+#[test]
+fn a_prior_can_be_overridden_and_one_that_makes_no_sense_is_refused() {
+    let text = "[priors.opus]\nlatency-p50-s = 9\nlatency-p95-s = 20\ntokens-in = [1, 2, 3]\ntokens-out = [4, 5, 6]\nsource = \"ours\"";
+    let catalog = Catalog::builtin().with_overrides(text).unwrap();
+    assert_eq!(catalog.prior(Family::Opus).tokens_out, (4.0, 5.0, 6.0));
+    assert_eq!(catalog.prior(Family::Haiku), Catalog::builtin().prior(Family::Haiku));
+    let fail = |text: &str| Catalog::builtin().with_overrides(text).unwrap_err().to_string();
+    assert_eq!(
+        fail(&text.replace("[1, 2, 3]", "[3, 2, 1]")),
+        "failed to read the catalog: what is assumed of opus: tokens-in must be [low, expected, high], above 0 and in order"
+    );
+    assert!(fail(&text.replace("= 9", "= nan")).contains("what is assumed of opus: latency must be"));
+}
+
+#[test]
+fn a_retired_model_is_said_to_be_and_one_that_will_retire_says_when() {
+    let catalog = Catalog::builtin();
+    let sonnet = catalog.lookup("claude-sonnet-4-5").unwrap();
+    let day = |text: &str| text.parse().unwrap();
+    assert!(sonnet.retirement(day("2026-11-29")).unwrap().ends_with("is deprecated and retires on 2026-11-30"));
+    assert!(sonnet.retirement(day("2026-11-30")).unwrap().contains("was retired on 2026-11-30"));
+    assert_eq!(catalog.lookup("claude-haiku-5-5").unwrap().retirement(day("2030-01-01")), None);
+}

@@ -1,7 +1,6 @@
 //! A run under a frontend: starts the engine, shows it on the screen or as lines, and waits until it has come to rest.
 
 use std::io;
-use std::path::Path;
 
 use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
 use crate::model::snapshot::RunView;
@@ -157,12 +156,11 @@ fn warn_of_losses(end: &RunEnd, handle: &EngineHandle, logging: &Logging) {
     let n = format::count(closed.n_unsynced);
     let why = closed.trouble.as_deref().unwrap_or("unknown trouble");
     let run_id = handle.snapshot().runs.first().map(|run| run.run_id.clone()).unwrap_or_default();
-    let places = [logging.file.parent().map(Path::to_owned), Some(std::env::temp_dir())];
-    match rescue::keep(places.into_iter().flatten(), &run_id, &closed.unwritten) {
+    match rescue::keep(rescue::places(logging.file.parent()), &run_id, &closed.unwritten) {
         Ok(kept) => out::say(&format!(
             "fandeck: {n} answers are not in the run directory: {why}\n\
-             fandeck: they are kept in {kept}. Put them into the journal before the run is resumed, or they are paid for \
-             again: cat {kept} >> {journal}",
+             fandeck: they are kept in {kept}, and `fandeck resume` puts them into the journal. A resume that cannot see that \
+             file, on another machine, pays for them again: there, first cat {kept} >> {journal}",
             kept = kept.display(),
             journal = closed.dir.journal_path().display()
         )),

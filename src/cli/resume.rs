@@ -14,6 +14,7 @@ use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
+use super::rescue;
 use super::run::launch;
 use super::setup::Setup;
 use super::simulated::Simulated;
@@ -46,8 +47,11 @@ fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
-    let recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+    let mut recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
     say_repairs(&recovered);
+    if take_in_rescued(&dir, &run, setup)? {
+        recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+    }
     if !args.accept_lost_results {
         refuse_lost_results(&dir, &state, &recovered)?;
     }
@@ -55,6 +59,23 @@ fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
     fill_cache(&args.dir, &mut indexed, &recovered);
     let last = recovered.last.clone();
     Ok((Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive }, indexed))
+}
+
+/// Answers that the directory did not take when the run was left; whether there were any. What cannot be taken in ends the
+/// resume: to send it again is to pay for it twice.
+fn take_in_rescued(dir: &RunDir, run: &RunFile, setup: &Setup) -> Result<bool, Failure> {
+    let taken = rescue::take_in(rescue::places(Some(&setup.log_dir)), &run.run_id, &dir.journal_path()).map_err(
+        |(path, error)| {
+            Failure::usage(format!(
+                "failed to put answers that were kept aside into the journal: {}: {error}",
+                path.display()
+            ))
+        },
+    )?;
+    for path in &taken {
+        out::say(&format!("fandeck: the answers that were kept in {} are in the journal now", path.display()));
+    }
+    Ok(!taken.is_empty())
 }
 
 fn say_repairs(recovered: &Recovered) {

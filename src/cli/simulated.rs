@@ -91,9 +91,9 @@ impl Simulated {
                 .map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
             let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
             setup.batch.share = self.batch_share;
+            setup.log_dir = beside(run_dir, ".logs");
             let (ready, indexed) = make(&setup)?;
-            let log_dir = beside(run_dir, ".logs");
-            let logging = Logging::start(front, &log_dir, run_dir, setup.scrubber.clone())?;
+            let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), leave_when_done: true };
             let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
             let sim = SharedSim::new(self.scenario, self.seed, self.scale);

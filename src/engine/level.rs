@@ -100,6 +100,11 @@ impl Level {
         (self.units(now) / self.limit).clamp(0.0, 1.0)
     }
 
+    /// Seconds until it is full again when nobody takes from it: what the API's `reset` says, carried forward.
+    pub(crate) fn full_in(&self, now: Mono) -> f64 {
+        (self.limit - self.units(now)).max(0.0) / self.refill().max(f64::MIN_POSITIVE)
+    }
+
     /// Whether it can be believed.
     pub(crate) fn is_credible(&self) -> bool {
         let lies = self.empty.is_some_and(|(_, successes)| successes >= LIES_AFTER);

@@ -32,6 +32,8 @@
 //! | `stop` | what ends a run early: its fuse, a reason, the operator |
 //! | `command` | what an operator's command does |
 //!
+//! What has been is kept by `history` (the last two minutes) and `course` (the whole session), in bounded memory.
+//!
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
 mod admit;
@@ -39,6 +41,7 @@ mod batch;
 mod breaker;
 mod clock;
 mod command;
+mod course;
 mod dispatcher;
 mod event;
 mod gate;

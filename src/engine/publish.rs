@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::limits::Limiter;
+use crate::model::series::Latencies;
 use crate::model::snapshot::{
     BatchesView, Binding, Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView,
 };
@@ -57,11 +58,32 @@ fn roll(state: &mut State, now: Mono) {
     for org in orgs {
         org.answers.roll(now);
         let windows = pools[org.pool].windows.iter().flatten();
-        org.window_levels.level(windows.map(super::window::Window::limit).sum(), now);
+        let window = windows.map(super::window::Window::limit).sum();
+        org.window_levels.level(window, now);
+        org.course.at(now).window = window;
+        org.course.refresh(now);
+        count_latencies(org);
     }
-    for run in runs.iter_mut().filter(|run| !run.status.is_over()) {
+    for run in runs {
+        // A run that is over stands still.
+        let now = run.ended.unwrap_or(now);
         run.outcomes.roll(now);
+        run.course.at(now).cost = run.cost;
+        run.course.refresh(now);
     }
+}
+
+/// Sums the latencies into the buckets of the picture, when there are new ones.
+fn count_latencies(org: &mut OrgState) {
+    if org.latencies.n() == org.latency.len() {
+        return;
+    }
+    let mut counts = vec![0; Latencies::BUCKETS];
+    for step in org.latency.iter_recorded() {
+        counts[Latencies::bucket_of(step.value_iterated_to())] += step.count_since_last_iteration();
+    }
+    let p99_ms = org.latency.value_at_quantile(0.99) as u32;
+    org.latencies = Latencies { counts: counts.into(), p99_ms };
 }
 
 fn millis(span: Duration) -> u64 {
@@ -89,6 +111,8 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
         rate: org.answers.rate(),
         rate_history: org.answers.seconds(),
         window_history: org.window_levels.seconds(),
+        course: org.course.shown(),
+        latencies: org.latencies.clone(),
         latency_p50_ms: quantile(0.5),
         latency_p95_ms: quantile(0.95),
         last_decision: org.last_decision.clone(),
@@ -105,6 +129,7 @@ fn limiter_view(pool: &Pool, limiter: Limiter, now: Mono) -> Option<LimiterView>
         // The cast takes what is below zero for zero.
         remaining: level.units(now) as u64,
         headroom: level.headroom(now),
+        full_in_ms: (level.full_in(now) * 1_000.0) as u64,
         foreign: level.foreign_share(now).unwrap_or(0.0),
     })
 }
@@ -206,6 +231,7 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> Run
         model: run.facts.model.clone(),
         rate,
         rate_history: run.outcomes.seconds(),
+        course: run.course.shown(),
         eta_ms: eta,
         cost: run.cost,
         n_possibly_charged: run.possibly_charged,

@@ -42,7 +42,9 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
             let run = &mut state.runs[run.ix()];
             for (no, outcome) in done {
                 run.queue.synced(no, outcome);
-                run.outcomes.add(u32::from(outcome.is_terminal()), now.mono);
+                let done = u32::from(outcome.is_terminal());
+                run.outcomes.add(done, now.mono);
+                run.course.at(now.mono).done += done;
             }
         }
         Event::StoreBlocked { run: slot, message, for_good } => {
@@ -100,7 +102,8 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             totals.tokens_out += usage.output_tokens;
             totals.cost += cost;
             state.orgs[org.ix()].answers.add(1, now.mono);
-            let _ = state.orgs[org.ix()].latency.record(latency.as_millis().min(u128::from(u32::MAX)) as u64);
+            state.orgs[org.ix()].course.at(now.mono).answered += 1;
+            state.orgs[org.ix()].latency.saturating_record(latency.as_millis().min(u128::from(u32::MAX)) as u64);
             let run = &mut state.runs[run.ix()];
             run.fuse.off = true;
             run.cost += cost;
@@ -127,6 +130,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         }
         Verdict::Trouble(Trouble::RateLimited(kind), error) => {
             let org_state = &mut state.orgs[org.ix()];
+            org_state.course.at(now.mono).limited += 1;
             match kind {
                 LimitKind::Steady => org_state.totals.n_429_steady += 1,
                 LimitKind::Ramp => org_state.totals.n_429_ramp += 1,
@@ -201,6 +205,7 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
         state.note(Level::Info, "closed", Some(org), text, now, effects);
     }
     if let Cut::Cut { from, to } = cut {
+        state.orgs[org.ix()].course.at(now.mono).cuts += 1;
         let what = match seen.kind {
             LimitKind::Steady => "429".to_owned(),
             LimitKind::Ramp => {
@@ -236,6 +241,7 @@ fn failed(
     now: Now,
     effects: &mut Vec<Effect>,
 ) {
+    state.orgs[org.ix()].course.at(now.mono).failed += 1;
     let totals = &mut state.orgs[org.ix()].totals;
     match trouble {
         Trouble::Overloaded => totals.n_overloaded += 1,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::model::series::{Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
     ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
@@ -14,6 +15,7 @@ use crate::model::{
 
 use super::batch::BatchRun;
 use super::breaker::Breaker;
+use super::course::CourseState;
 use super::event::Effect;
 use super::gate::Gate;
 use super::growth::Growth;
@@ -28,6 +30,9 @@ use super::window::Window;
 
 /// Notices kept for frontends that come late.
 const NOTICES_KEPT: usize = 200;
+
+/// Longest latency that is told from longer ones, milliseconds: an hour.
+const LONGEST_MS: u64 = 3_600_000;
 
 /// Everything that the dispatcher knows.
 #[derive(Debug)]
@@ -89,8 +94,12 @@ pub(crate) struct OrgState {
     pub(crate) totals: OrgTotals,
     pub(crate) answers: PerSecond,
     pub(crate) window_levels: PerSecond,
+    /// The whole session.
+    pub(crate) course: CourseState<OrgStep>,
     /// Latency of answers in milliseconds.
     pub(crate) latency: Histogram<u32>,
+    /// As it was shown last.
+    pub(crate) latencies: Latencies,
     pub(crate) last_decision: Option<(Wall, String)>,
 }
 
@@ -149,6 +158,8 @@ pub(crate) struct RunState {
     /// Attempts that had to be made again, by reason, over all sessions.
     pub(crate) re_driven: BTreeMap<String, u64>,
     pub(crate) outcomes: PerSecond,
+    /// The whole session.
+    pub(crate) course: CourseState<RunStep>,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
     /// It was ended for a reason that more sending would not mend, by nobody's wish.
@@ -237,6 +248,7 @@ impl State {
             started: now,
             ended: None,
             outcomes: PerSecond::default(),
+            course: CourseState::new(now),
             fuse,
             outage: Outage::default(),
             gave_up: false,
@@ -366,7 +378,11 @@ impl OrgState {
             totals: OrgTotals::default(),
             answers: PerSecond::default(),
             window_levels: PerSecond::default(),
-            latency: Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits are a valid precision")),
+            course: CourseState::new(Mono::ZERO),
+            // Bounded, so that it never grows; what is longer counts as the longest.
+            latency: Histogram::new_with_bounds(1, LONGEST_MS, 2)
+                .unwrap_or_else(|_| unreachable!("two digits are a valid precision")),
+            latencies: Latencies::default(),
             last_decision: None,
         }
     }

@@ -13,6 +13,7 @@ use super::money::Money;
 use super::notice::Notice;
 use super::outcome::AccountTrouble;
 use super::run::{Counts, RunStatus};
+use super::series::{Course, Latencies, OrgStep, RunStep};
 use super::sub_batch::SubBatchStatus;
 use super::time::Wall;
 
@@ -76,6 +77,12 @@ pub struct OrgView {
     pub rate_history: Vec<u32>,
     /// Sum of the windows at the end of each of the last seconds, as `rate_history`.
     pub window_history: Vec<u32>,
+    /// Answers, trouble and window over the whole session.
+    #[serde(default)]
+    pub course: Course<OrgStep>,
+    /// How long answers took.
+    #[serde(default)]
+    pub latencies: Latencies,
     /// Latency of answers in milliseconds: median. Zero until there is one.
     pub latency_p50_ms: u32,
     /// 95th percentile.
@@ -240,6 +247,9 @@ pub struct LimiterView {
     pub remaining: u64,
     /// `remaining / limit`, aged by the refill since and by our own use, 0..=1.
     pub headroom: f64,
+    /// Milliseconds until the bucket is full again if nobody takes from it; zero when it is.
+    #[serde(default)]
+    pub full_in_ms: u64,
     /// Share of the refill that others use, 0..=1, as far as headers let it be told.
     #[serde(default)]
     pub foreign: f64,
@@ -403,6 +413,9 @@ pub struct RunView {
     pub rate: f64,
     /// Outcomes in each of the last seconds, oldest first, at most 120.
     pub rate_history: Vec<u32>,
+    /// Outcomes and cost over the whole session.
+    #[serde(default)]
+    pub course: Course<RunStep>,
     /// Milliseconds to go at this rate; `None` while there is no telling.
     pub eta_ms: Option<u64>,
     /// What its answers cost, over all sessions.

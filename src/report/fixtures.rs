@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::limits::Limiter;
+use crate::model::series::{Course, Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{
     BatchesView, Binding, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView,
     SubBatchView, WindowView,
@@ -19,12 +20,47 @@ fn window(in_flight: u32, window: u32, ceiling: u32) -> WindowView {
 }
 
 fn limiter(limiter: Limiter, limit: u64, remaining: u64) -> LimiterView {
-    LimiterView { limiter, limit, remaining, headroom: remaining as f64 / limit as f64, foreign: 0.0 }
+    LimiterView {
+        limiter,
+        limit,
+        remaining,
+        headroom: remaining as f64 / limit as f64,
+        full_in_ms: (limit - remaining) * 60_000 / limit,
+        foreign: 0.0,
+    }
 }
 
 /// A rate that waves around `level`, so that a sparkline has something to show.
 fn wave(level: u32, seconds: u32) -> Vec<u32> {
     (0..seconds).map(|s| level * (80 + (s * 7 % 23) + (s * 3 % 11)) / 100).collect()
+}
+
+/// A session of an org that ramps up, is cut once, and recovers.
+fn org_course(seconds: u32) -> Course<OrgStep> {
+    let mut window = 20;
+    let step = |second: u32| {
+        let cut = second == 60;
+        window = if cut { window / 2 } else { (window + 2).min(100) };
+        let answered = window * (80 + second * 7 % 23) / 300;
+        OrgStep { answered, limited: if cut { 25 } else { 0 }, failed: 0, cuts: u32::from(cut), window }
+    };
+    Course { step_s: 1, steps: (0..seconds).map(step).collect() }
+}
+
+/// A session of a run whose answers cost `usd` in all.
+fn run_course(seconds: u32, usd: f64) -> Course<RunStep> {
+    let cost = |second: u32| Money::from_usd(usd * f64::from(second + 1) / f64::from(seconds));
+    Course { step_s: 1, steps: (0..seconds).map(|second| RunStep { done: 95, cost: cost(second) }).collect() }
+}
+
+/// Answers that take a second and a half, with a tail.
+fn latencies() -> Latencies {
+    let mut counts = vec![0; Latencies::BUCKETS];
+    let first = Latencies::bucket_of(450);
+    for (bucket, n) in [14, 90, 320, 690, 1_010, 960, 570, 290, 110, 31, 9, 3, 0, 2, 0, 1].into_iter().enumerate() {
+        counts[first + bucket] = n;
+    }
+    Latencies { counts: counts.into(), p99_ms: 3_400 }
 }
 
 /// An org in steady work.
@@ -57,6 +93,8 @@ pub(crate) fn org(id: u16, label: &str) -> OrgView {
         rate: 33.4,
         rate_history: wave(33, 120),
         window_history: vec![100; 120],
+        course: org_course(125),
+        latencies: latencies(),
         latency_p50_ms: 1_480,
         latency_p95_ms: 3_020,
         last_decision: Some((AT, "steady: the window is at its ceiling".to_owned())),
@@ -90,6 +128,7 @@ pub(crate) fn run() -> RunView {
         model: "claude-haiku-5-5".to_owned(),
         rate: 98.2,
         rate_history: wave(98, 120),
+        course: run_course(125, 18.53),
         eta_ms: Some(78_000),
         cost: Money::from_usd(18.53),
         n_possibly_charged: 0,
@@ -139,6 +178,7 @@ pub(crate) fn starting() -> Snapshot {
     run.counts = Counts { total: 20_000, cached: 1_000, unsent: 19_000, ..Counts::default() };
     (run.rate, run.eta_ms, run.wall_ms, run.session_wall_ms) = (0.0, None, 0, 0);
     (run.rate_history, run.cost, run.re_drives) = (Vec::new(), Money::ZERO, Vec::new());
+    run.course = Course::default();
     (run.re_driven, run.attempts) = (Vec::new(), [0; 5]);
     let mut orgs = three();
     for org in &mut orgs {
@@ -147,6 +187,7 @@ pub(crate) fn starting() -> Snapshot {
         (org.limiters, org.headroom, org.totals, org.rate) = (Vec::new(), None, OrgTotals::default(), 0.0);
         (org.rate_history, org.window_history) = (Vec::new(), Vec::new());
         (org.latency_p50_ms, org.latency_p95_ms, org.last_decision) = (0, 0, None);
+        (org.course, org.latencies) = (Course::default(), Latencies::default());
     }
     with(orgs, run)
 }
@@ -158,12 +199,14 @@ pub(crate) fn ramping() -> Snapshot {
         Counts { total: 20_000, cached: 1_000, succeeded: 310, unsent: 18_690, in_flight: 147, ..Counts::default() };
     (run.eta_ms, run.wall_ms, run.session_wall_ms) = (Some(305_000), 9_000, 9_000);
     run.rate_history = wave(30, 9);
+    run.course = run_course(9, 0.61);
     run.re_drives = Vec::new();
     let mut orgs = three();
     for org in &mut orgs {
         org.condition = Condition::Ramping;
         org.windows = vec![window(49, 49, 100)];
         org.rate_history = (1..10).map(|s| s * 3).collect();
+        org.course = org_course(9);
         org.rate = 15.5;
     }
     with(orgs, run)

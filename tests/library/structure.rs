@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["model", "catalog", "api"]),
     ("engine", &["model", "catalog", "requests", "api", "plan", "store"]),
     ("sim", &["model", "catalog", "api"]),
-    ("tui", &["model", "engine", "report"]),
+    ("tui", &["model", "catalog", "plan", "engine", "report"]),
     ("report", &["model", "engine"]),
 ];
 

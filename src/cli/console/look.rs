@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cli::launch::input_name;
 use crate::engine::EngineHandle;
+use crate::model::series::{Course, Latencies};
 use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, StoreView, SubBatchView};
 use crate::model::{Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry, stamp};
@@ -67,6 +68,7 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
         },
         rate: 0.0,
         rate_history: Vec::new(),
+        course: Course::default(),
         eta_ms: None,
         cost: state.cost,
         n_possibly_charged: state.n_possibly_charged,
@@ -105,6 +107,8 @@ fn org_view(id: OrgId, org: &OrgState) -> OrgView {
         rate: 0.0,
         rate_history: Vec::new(),
         window_history: Vec::new(),
+        course: Course::default(),
+        latencies: Latencies::default(),
         latency_p50_ms: 0,
         latency_p95_ms: 0,
         last_decision: None,

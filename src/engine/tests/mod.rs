@@ -1,5 +1,6 @@
 //! The reducer as a whole: the cases that need more than one controller, and promises that hold for any order of events.
 
+mod courses;
 mod orgs;
 mod properties;
 mod runs;

@@ -8,6 +8,8 @@ use crate::model::Snapshot;
 use crate::tui::screens::live::LogSize;
 use crate::tui::state::UiState;
 
+use super::pictures::{board, headroom, rate_window};
+
 /// How much can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Density {
@@ -33,6 +35,8 @@ const PANE_ROWS_MAX: u16 = 12;
 const PANE_COLUMNS: u16 = 38;
 /// Rows of the log that are kept when orgs want more room, with its title.
 const LOG_ROWS_MIN: u16 = 4;
+/// Rows of the log that pictures leave.
+const LOG_ROWS_WITH_PICTURES: u16 = 6;
 
 /// How the orgs are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,8 @@ pub struct Layout {
     pub cells: Vec<OrgCell>,
     /// The line that says how many orgs have none; empty when all have one.
     pub more: Rect,
+    /// The pictures, where there is room for them.
+    pub pictures: Rect,
     /// The log, with its title.
     pub log: Rect,
     /// The message.
@@ -144,6 +150,7 @@ pub fn place(area: Rect, ui: &UiState, snapshot: &Snapshot, n_banners: usize) ->
         shape: OrgShape::Rows { lines: 1 },
         cells: Vec::new(),
         more: Rect::default(),
+        pictures: Rect::default(),
         log: Rect::default(),
         status: Rect::default(),
         footer: Rect::default(),
@@ -193,6 +200,14 @@ fn place_log(layout: &mut Layout, rest: &mut Rect, ui: &UiState, snapshot: &Snap
     layout.log = cut_bottom(rest, rest.height - orgs);
     if layout.density == Density::Minimal && ui.live.log_size == LogSize::Small && layout.log.height < 3 {
         layout.log = Rect::default();
+    }
+    if layout.density == Density::Full && ui.live.log_size == LogSize::Small && !snapshot.orgs.is_empty() {
+        let orgs = &snapshot.orgs;
+        let wanted = board::rows_wanted(rest.width, headroom::rows_wanted(orgs), whole_number(orgs.len()));
+        let pictures = layout.log.height.saturating_sub(LOG_ROWS_WITH_PICTURES).min(wanted);
+        if pictures >= rate_window::ROWS_MIN {
+            layout.pictures = cut_top(&mut layout.log, pictures);
+        }
     }
 }
 
@@ -287,6 +302,7 @@ mod tests {
                         layout.banners,
                         layout.heading,
                         layout.more,
+                        layout.pictures,
                         layout.log,
                         layout.status,
                         layout.footer,

@@ -13,6 +13,7 @@ pub mod help;
 pub mod hit;
 pub mod layout;
 pub mod panes;
+pub mod pictures;
 pub mod planner;
 pub mod requests;
 pub mod rows;
@@ -99,6 +100,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             Screen::Planner => planner::render(buf, scene, middle),
             Screen::Live => {
                 orgs(buf, scene, &layout);
+                pictures::board::render(buf, scene, layout.pictures);
                 log(buf, scene, layout.log);
             }
             Screen::Batches => batches::render(buf, scene, &scene.ui.batches, middle),
@@ -228,8 +230,8 @@ fn to_ascii(buf: &mut Buffer) {
             continue;
         }
         let plain = match shown {
-            "─" | "━" | "–" | "—" => "-",
-            "│" | "┃" => "|",
+            "─" | "━" | "–" | "—" | "╌" => "-",
+            "│" | "┃" | "┤" => "|",
             "┌" | "┐" | "└" | "┘" | "┏" | "┓" | "┗" | "┛" => "+",
             "█" | "▇" | "▉" | "▊" => "#",
             "▓" => "=",

@@ -1,0 +1,87 @@
+//! Every figure behind a plan, with where it is from; and what has to be said about the model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::Catalog;
+
+use super::figure::{Figure, Origin};
+use super::knobs::{ClientCeiling, Knobs};
+
+/// A figure as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assumption {
+    /// Its name: `latency-p50`, `tokens-in`, `high-prio.output-tokens`.
+    pub name: String,
+    /// Its unit: `s`, `tokens`, `/min`.
+    pub unit: String,
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// Where it is from, in words.
+    pub words: String,
+}
+
+impl Assumption {
+    fn new(name: impl Into<String>, unit: &str, figure: &Figure) -> Assumption {
+        Assumption {
+            name: name.into(),
+            unit: unit.to_owned(),
+            words: figure.origin.to_string(),
+            figure: figure.clone(),
+        }
+    }
+}
+
+pub(super) fn of(knobs: &Knobs) -> Vec<Assumption> {
+    let mut all = vec![
+        Assumption::new("tokens-in", "tokens", &knobs.tokens.input),
+        Assumption::new("tokens-out", "tokens", &knobs.tokens.output),
+        Assumption::new("latency-p50", "s", &knobs.latency.p50),
+        Assumption::new("sub-batch", "s", &knobs.sub_batch_s),
+    ];
+    for org in &knobs.orgs {
+        let limits = [
+            ("requests", &org.limits.requests),
+            ("input-tokens", &org.limits.input_tokens),
+            ("output-tokens", &org.limits.output_tokens),
+        ];
+        for (name, figure) in limits {
+            if let Some(figure) = figure {
+                all.push(Assumption::new(format!("{}.{name}", org.label), "/min", figure));
+            }
+        }
+    }
+    let (ceiling, unit) = match knobs.client {
+        ClientCeiling::Total(per_s) => (per_s, "/s"),
+        ClientCeiling::PerLane(per_min) => (per_min, "/min per lane and org"),
+    };
+    let origin = Origin::assumed("the client on two cores, journal and fsync on, with some reserve");
+    all.push(Assumption::new("client", unit, &Figure { origin, ..Figure::given(ceiling) }));
+    all
+}
+
+pub(super) fn notes(knobs: &Knobs, catalog: &Catalog) -> Vec<String> {
+    let mut notes = Vec::new();
+    if knobs.orgs.is_empty() {
+        notes.push("no org is chosen: nothing can be sent".to_owned());
+    }
+    let mut models: Vec<&str> = knobs.groups.iter().map(|group| group.model.as_str()).collect();
+    models.push(&knobs.model);
+    models.sort_unstable();
+    models.dedup();
+    for model in &models {
+        if catalog.lookup(model).is_none() {
+            notes.push(format!(
+                "{model} is not in the catalog: it has no price, and what is assumed is of no model; add it to a catalog file"
+            ));
+        }
+    }
+    if models.len() > 1 {
+        notes.push(format!(
+            "the input mixes {} models: cost is by the model of each request, wall-clock as if all were {}",
+            models.len(),
+            knobs.model
+        ));
+    }
+    notes
+}

@@ -1,0 +1,106 @@
+use super::*;
+use crate::catalog::Catalog;
+use crate::model::{CostPref, Family, PathChoice, Route};
+
+fn knobs(n: u64, model: &str) -> Knobs {
+    let family = Family::of_model(model);
+    let orgs = ["high-prio", "batch", "low-prio"].map(|label| OrgKnobs::unknown(label, family));
+    Knobs::assumed(n, model, orgs.to_vec(), &Catalog::builtin())
+}
+
+#[test]
+fn a_plan_survives_json() {
+    let mut knobs = knobs(141_600, "claude-sonnet-4-5");
+    knobs.latency.p50 = Figure::given(1.5);
+    let plan = Plan::of(&knobs, &Catalog::builtin());
+    let text = serde_json::to_string(&plan).unwrap();
+    let back: Plan = serde_json::from_str(&text).unwrap();
+    assert!(serde_json::to_string(&back).unwrap() == text, "{text}");
+}
+
+#[test]
+fn the_figures_at_the_top_are_those_of_the_verdicts_route() {
+    let catalog = Catalog::builtin();
+    let mut knobs = knobs(141_600, "claude-sonnet-4-5");
+    let plan = Plan::of(&knobs, &catalog);
+    assert_eq!((plan.route, plan.rule, &plan.chosen), (Route::Sync, Rule::WedgeGuard, &plan.sync));
+    knobs.path = PathChoice::Batch;
+    let plan = Plan::of(&knobs, &catalog);
+    assert_eq!((plan.route, &plan.chosen), (Route::Batch, &plan.batch));
+    let half = plan.sync.cost_usd.unwrap().half();
+    assert_eq!(plan.batch.cost_usd, Some(half));
+}
+
+#[test]
+fn intervals_hold_their_middle() {
+    for n in [0, 1, 10, 1_000, 1_000_000] {
+        let plan = Plan::of(&knobs(n, "claude-haiku-4-5"), &Catalog::builtin());
+        for view in [&plan.sync, &plan.batch] {
+            assert!(view.wall_s_low <= view.wall_s && view.wall_s <= view.wall_s_high, "{n}: {view:?}");
+            assert!(view.cost_usd_low <= view.cost_usd && view.cost_usd <= view.cost_usd_high, "{n}: {view:?}");
+        }
+    }
+}
+
+#[test]
+fn the_table_marks_the_current_row_and_the_disagreement_on_sonnet_at_a_hundred_thousand() {
+    let plan = Plan::of(&knobs(90_000, "claude-sonnet-4-5"), &Catalog::builtin());
+    let row = plan.table.iter().find(|row| row.is_current).unwrap();
+    assert_eq!(row.n, 100_000);
+    assert_eq!((row.cost.route, row.cost.recipe, row.cost.disagrees), (Route::Batch, Some(Route::Sync), true));
+    assert!(row.cost.why.contains("recipe"));
+    assert!(!row.latency.disagrees && row.latency.why.is_empty());
+    assert_eq!(plan.table.iter().filter(|row| row.is_current).count(), 1);
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_planned_without_a_price_and_said_so() {
+    let plan = Plan::of(&knobs(1_000, "nobody-knows-1"), &Catalog::builtin());
+    assert_eq!((plan.sync.cost_usd, plan.sync.n_unpriced), (None, 1_000));
+    assert!(plan.notes.iter().any(|note| note.contains("nobody-knows-1 is not in the catalog")), "{:?}", plan.notes);
+}
+
+#[test]
+fn a_deadline_that_cannot_be_kept_names_the_nearest_plan_that_can() {
+    let catalog = Catalog::builtin();
+    let mut knobs = knobs(100_000, "claude-sonnet-4-5");
+    knobs.deadline = Some(std::time::Duration::from_secs(300));
+    let view = Plan::of(&knobs, &catalog).deadline.unwrap();
+    let procs = view.procs_needed.unwrap();
+    assert!(!view.is_kept && procs > 1, "{view:?}");
+    assert!(view.words.contains(&format!("{procs} procs")), "{}", view.words);
+    knobs.dispatch.procs = procs;
+    assert!(Plan::of(&knobs, &catalog).deadline.unwrap().is_kept);
+    knobs.dispatch.procs = procs - 1;
+    assert!(!Plan::of(&knobs, &catalog).deadline.unwrap().is_kept);
+    knobs.deadline = Some(std::time::Duration::from_secs(2));
+    let view = Plan::of(&knobs, &catalog).deadline.unwrap();
+    assert_eq!(view.procs_needed, None);
+    assert!(view.words.contains("of the 100000 can be done"), "{}", view.words);
+}
+
+#[test]
+fn more_requests_and_fewer_lanes_never_take_less() {
+    let catalog = Catalog::builtin();
+    let mut before = 0.0;
+    for n in (0..60).map(|step| 10_f64.powf(f64::from(step) / 10.0) as u64) {
+        let wall = Plan::of(&knobs(n, "claude-sonnet-4-5"), &catalog).sync.wall_s;
+        assert!(wall >= before - 0.5, "{n}: {wall} after {before}");
+        before = wall;
+    }
+    let mut two = knobs(50_000, "claude-sonnet-4-5");
+    let one = Plan::of(&two, &catalog).sync.wall_s;
+    two.dispatch.procs = 2;
+    assert!(Plan::of(&two, &catalog).sync.wall_s < one);
+}
+
+#[test]
+fn nothing_to_send_takes_no_time_and_no_money() {
+    let mut knobs = knobs(500, "claude-sonnet-4-5");
+    knobs.n_cached = 500;
+    knobs.policy.cost_pref = CostPref::Cost;
+    let plan = Plan::of(&knobs, &Catalog::builtin());
+    assert_eq!((plan.n_to_send, plan.route), (0, Route::Sync));
+    assert!(plan.sync.wall_s.abs() < 1e-9);
+    assert_eq!(plan.sync.cost_usd, Some(crate::model::Money::ZERO));
+}
