@@ -144,6 +144,7 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
                     // What the batch itself says tells results that are late from such as are archived or never were.
                     sub.look_first = true;
                     sub.next = ctx.now.mono + wait;
+                    part.keep(at, Step::Other, ctx);
                 }
                 None => without_results(part, at, &error, ctx),
             }
@@ -164,6 +165,7 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
                 sub.name(),
                 wait.as_secs()
             );
+            part.keep(at, Step::Other, ctx);
             ctx.say(Level::Warn, "download-broke", org, text);
         }
     }

@@ -206,8 +206,11 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     let n_pilots = pilots.len();
     let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
     state.batches[slot.ix()] = Some(Box::new(part));
-    let text =
-        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots");
+    let text = if n_planned + n_live + n_pilots == 0 && state.runs[slot.ix()].queue.is_empty() {
+        "batch path: 0 to send: every request has its answer already, and nothing is created".to_owned()
+    } else {
+        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots")
+    };
     state.note(Level::Info, "batch-plan", None, text, now, effects);
     for remark in remarks {
         state.note(Level::Warn, "batch-plan", None, remark, now, effects);

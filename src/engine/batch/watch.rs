@@ -116,8 +116,13 @@ fn looked_again(part: &mut BatchRun, at: usize, result: Result<MessageBatch, Bat
 fn ended(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
     let now = ctx.now;
     let sub = &mut part.subs[at];
+    let was = sub.status();
     if !sub.step(SubBatchStatus::Ended) {
         return;
+    }
+    if was == SubBatchStatus::CancelRequested {
+        // The answer to our cancel was lost, and it has ended meanwhile.
+        sub.entry.stuck_canceled_at = sub.entry.stuck_canceled_at.or(batch.cancel_initiated_at);
     }
     sub.took = Some(sub.age(now.mono));
     sub.entry.ended_at = batch.ended_at.or(Some(now.wall));
