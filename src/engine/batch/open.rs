@@ -123,7 +123,8 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
             sub.entry.batch_id = Some(batch.id.clone());
             sub.entry.submitted_at = Some(ctx.now.wall);
             sub.begin(Duration::ZERO, ctx.now.mono);
-            sub.learn(&batch);
+            watch::learn(part, at, &batch, ctx);
+            let sub = &mut part.subs[at];
             sub.seen = false;
             sub.wish = reply.retry_after;
             sub.step(SubBatchStatus::InProgress);

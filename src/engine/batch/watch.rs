@@ -59,16 +59,29 @@ pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBa
     }
 }
 
+/// Takes what the API says of it. A status that no document names is told once: it is shown, and it is no end.
+pub(super) fn learn(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let known = sub.api_status.clone();
+    sub.learn(batch);
+    if let ProcessingStatus::Other(word) = &batch.processing_status
+        && known.as_ref() != Some(word)
+    {
+        let org = sub.org;
+        let text = format!("{}: the API calls its status {word:?}, which is not known: it is polled on", sub.name());
+        ctx.say(Level::Warn, "unknown-status", org, text);
+    }
+}
+
 /// The API showed it.
 fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
     ctx.out.push(Out::Heard);
     let was = part.subs[at].status();
-    let known = part.subs[at].api_status.clone();
     if part.subs[at].canceled_elsewhere(batch) {
         say_canceled_elsewhere(part, at, ctx);
     }
+    learn(part, at, batch, ctx);
     let sub = &mut part.subs[at];
-    sub.learn(batch);
     if batch.archived_at.is_some() {
         return unavailable(part, at, ARCHIVED, ctx);
     }
@@ -80,15 +93,7 @@ fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>)
             }
             sub.step(SubBatchStatus::Canceling);
         }
-        ProcessingStatus::InProgress => {}
-        ProcessingStatus::Other(word) => {
-            if known.as_deref() != Some(word) {
-                let org = sub.org;
-                let text =
-                    format!("{}: the API calls its status {word:?}, which is not known: it is polled on", sub.name());
-                ctx.say(Level::Warn, "unknown-status", org, text);
-            }
-        }
+        ProcessingStatus::InProgress | ProcessingStatus::Other(_) => {}
     }
     if part.subs[at].status() != was {
         part.keep(at, Step::Other, ctx);

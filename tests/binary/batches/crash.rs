@@ -42,7 +42,7 @@ fn slow(endpoint: &str) -> String {
 #[test]
 fn b11_a_run_that_is_killed_before_any_intent_plans_anew() {
     // The pilot is what it waits for.
-    let pilots = "[[orgs.faults]]\nkind = \"hang\"\non = \"messages\"\nto-call = 1\n";
+    let pilots = "[[orgs.faults]]\nkind = \"overloaded\"\non = \"messages\"\nto-call = 3\n";
     killed_when([pilots; 3], "the pilot", |server, place| {
         assert!(sub_batches(place).is_empty());
         (server.stats().n_messages > 0).then_some(())

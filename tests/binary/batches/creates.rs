@@ -1,7 +1,5 @@
 //! How sub-batches come to be: ids, sizes, refusals, answers that are lost, and how many are open at once.
 
-use serde_json::json;
-
 use super::*;
 use crate::support::{finished, request};
 
@@ -128,8 +126,9 @@ fn b4_a_create_that_answers_500_after_the_deed_is_adopted_and_not_made_again() {
 fn what_is_asked_before_a_batch_run_is_half_the_price() {
     let server = server(DONE);
     let place = place(&server, 3_600.0);
+    place.config("confirm-above-usd = 0.001\n");
+    let input = place.requests(1_000);
     let figure = |path: &str| {
-        let input = place.write("dear.jsonl", dear(400));
         let dir = place.text("never");
         let refused = place.run(&["run", &input, "--path", path, "--headless", "--run-dir", &dir]).stderr;
         let figure = refused.split("projected cost $").nth(1).unwrap_or_else(|| panic!("{refused}"));
@@ -138,16 +137,4 @@ fn what_is_asked_before_a_batch_run_is_half_the_price() {
     let (sync, batch) = (figure("sync"), figure("batch"));
     assert!((sync / batch - 2.0).abs() < 0.01, "{sync} and {batch}");
     assert_eq!(server.stats().n_requests, 0);
-}
-
-/// Requests that cost more than is launched without asking.
-fn dear(n: usize) -> String {
-    let params = |no: usize| {
-        json!({
-            "model": "claude-opus-4-5",
-            "max_tokens": 4096,
-            "messages": [{"role": "user", "content": format!("{no} {}", "word ".repeat(30_000))}],
-        })
-    };
-    (0..n).map(|no| format!("{}\n", json!({"custom_id": format!("d-{no}"), "params": params(no)}))).collect()
 }
