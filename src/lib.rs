@@ -37,7 +37,7 @@
 //! |---|---|---|
 //! | [`model`] | the vocabulary: ids, units, outcomes, snapshots, commands | nobody |
 //! | [`catalog`] | models: family, price card, limits, retirement | `model` |
-//! | [`requests`] | the input: index, validation, fingerprint | `model` |
+//! | [`requests`] | the input: index, validation, fingerprint, audit | `model`, `catalog` |
 //! | [`api`] | the wire: client, headers, what an answer means | `model` |
 //! | [`plan`] | route and cost, as pure functions | `model`, `catalog` |
 //! | [`store`] | the run directory and the cache | `model`, `requests` |

@@ -34,10 +34,10 @@ fn status_mb(field: &str) -> f64 {
     line.split_whitespace().next().and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1e3
 }
 
-fn resident_mb() -> f64 {
+pub(crate) fn resident_mb() -> f64 {
     status_mb("VmRSS:")
 }
 
-fn peak_mb() -> f64 {
+pub(crate) fn peak_mb() -> f64 {
     status_mb("VmHWM:")
 }

@@ -5,10 +5,12 @@
 //! cargo bench --bench figures -- little [N]       wall-clock against Little's law; runs in real time
 //! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
+//! cargo bench --bench figures -- audit [LINES]    the audit: seconds a gigabyte, memory
 //! ```
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
 
+mod audit;
 mod input;
 mod kill;
 mod little;
@@ -22,9 +24,10 @@ fn main() {
         "throughput" => throughput::print(rest),
         "kill" => kill::print(rest),
         "little" => little::print(rest),
+        "audit" => audit::print(rest),
         "input" => input::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little, kill or input"),
+        _ => println!("name a figure: throughput, little, kill, input or audit"),
     }
 }

@@ -1,9 +1,12 @@
 //! `fandeck demo`: the whole product against the embedded simulated API.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::model::Route;
-use crate::store::{Last, RunDir, StateFile};
+use crate::requests::Input;
+use crate::store::{Claim, Last, RunDir, StateFile};
 
 use super::args::{DemoArgs, PathArg};
 use super::demo_input;
@@ -12,38 +15,73 @@ use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure};
 use super::out;
 use super::run::{Named, run_file};
+use super::setup::Setup;
 use super::simulated::{Simulated, beside};
 
-/// Runs the demo.
-pub(crate) fn demo(args: &DemoArgs) -> Outcome {
-    let mut simulated = Simulated::load(&args.scenario, args.seed, args.time_scale)?;
-    simulated.batch_share = match args.path {
-        PathArg::Auto => simulated.batch_share,
-        PathArg::Sync => 0.0,
-        PathArg::Batch => 1.0,
-    };
-    let route = route(args.path, simulated.batch_share);
-    let n = args.requests.unwrap_or(simulated.scenario.demo.requests);
-    if n == 0 {
-        return Err(Failure::usage("--requests 0: at least 1 is allowed"));
-    }
-    let front = Front::choose(&args.show);
-    let (run_dir, kept) = place(args.run_dir.as_deref())?;
-    let claim = RunDir::claim(&run_dir).map_err(|error| store_failure(&error))?;
-    let input = beside(&run_dir, ".input.jsonl");
-    let made = demo_input::write(&input, n);
-    made.map_err(|error| Failure::usage(format!("failed to write {}: {error}", input.display())))?;
-    let input = index(&input)?;
-    let settings = simulated.settings();
-    let named = format!("demo, scenario {}", args.scenario);
-    let exit_code = simulated.drive(front, &args.show, &run_dir, |setup| {
+/// A demo whose files are made.
+pub(crate) struct Made {
+    /// What it runs against.
+    pub simulated: Simulated,
+    /// Its run directory.
+    pub run_dir: PathBuf,
+    /// Where its files stay, when nobody named a place.
+    pub kept: Option<PathBuf>,
+    /// Its run, not begun.
+    pub seed: Seed,
+}
+
+/// A run of the demo that is not begun.
+pub(crate) struct Seed {
+    claim: Claim,
+    input: Arc<Input>,
+    settings: BTreeMap<String, String>,
+    named: String,
+    /// Its path, and why.
+    route: (Route, String),
+}
+
+impl Seed {
+    /// Begins the run.
+    pub(crate) fn ready(self, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
+        let Seed { claim, input, settings, named, route } = self;
         let mut run = run_file(&input, Named { named, spooled: false }, route, setup)?;
         run.settings = settings;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; input.len() as usize];
         Ok((Ready { dir, run, state, last, recovered: None, re_drive: false }, Indexed { input, cached: None }))
-    })?;
+    }
+}
+
+/// Makes the files of a demo.
+pub(crate) fn make(args: &DemoArgs) -> Result<Made, Failure> {
+    let mut simulated = Simulated::load(&args.scenario, args.seed, args.time_scale)?;
+    simulated.batch_share = match args.path {
+        PathArg::Auto => simulated.batch_share,
+        PathArg::Sync => 0.0,
+        PathArg::Batch => 1.0,
+    };
+    let n = args.requests.unwrap_or(simulated.scenario.demo.requests);
+    if n == 0 {
+        return Err(Failure::usage("--requests 0: at least 1 is allowed"));
+    }
+    let (run_dir, kept) = place(args.run_dir.as_deref())?;
+    let claim = RunDir::claim(&run_dir).map_err(|error| store_failure(&error))?;
+    let path = beside(&run_dir, ".input.jsonl");
+    let made = demo_input::write(&path, n);
+    made.map_err(|error| Failure::usage(format!("failed to write {}: {error}", path.display())))?;
+    let settings = simulated.settings();
+    let named = format!("demo, scenario {}", args.scenario);
+    let route = route(args.path, simulated.batch_share);
+    let seed = Seed { claim, input: index(&path)?, settings, named, route };
+    Ok(Made { simulated, run_dir, kept, seed })
+}
+
+/// Runs the demo.
+pub(crate) fn demo(args: &DemoArgs) -> Outcome {
+    let front = Front::choose(&args.show);
+    let Made { simulated, run_dir, kept, seed } = make(args)?;
+    let exit_code = simulated.drive(front, &args.show, &run_dir, |setup| seed.ready(setup))?;
     if let (Some(kept), true) = (kept, front != Front::Json) {
         out::say(&format!("fandeck: the files of the demo stay in {} until you delete them", kept.display()));
     }

@@ -1,12 +1,17 @@
-//! `fandeck` without a subcommand: the runs found, and the ways to go on.
+//! `fandeck` without a subcommand: on a terminal the console, elsewhere the runs found and the ways to go on.
 
+use crate::config::Overrides;
+use crate::model::Scrubber;
 use crate::store::list_runs;
 
+use super::args::ConsoleArgs;
+use super::drive::{Shown, runtime};
 use super::failure::Outcome;
+use super::front::Front;
 use super::launch::store_failure;
-use super::out;
+use super::logging::Logging;
 use super::runs::table;
-use super::setup;
+use super::{console, out, setup};
 
 const WAYS: &str = "
   fandeck demo          the whole product against the simulated API: no key, no network
@@ -16,10 +21,19 @@ const WAYS: &str = "
   fandeck --help        everything else
 ";
 
-/// Lists the runs found, newest first, and says what can be done.
-pub(crate) fn home() -> Outcome {
-    let dir = setup::runs_dir(None)?;
-    let listed = list_runs(&dir).map_err(|error| store_failure(&error))?;
-    let head = if listed.is_empty() { format!("no runs in {} yet\n", dir.display()) } else { table(&listed) };
-    out::print(&format!("{head}{WAYS}"))
+/// Opens the console; without a terminal, lists the runs found, newest first, and says what can be done.
+pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
+    let front = Front::choose(&args.show);
+    let settings = setup::settings(args.config.as_deref(), &Overrides::default())?;
+    if front != Front::Screen {
+        let listed = list_runs(&settings.runs_dir).map_err(|error| store_failure(&error))?;
+        let none = || format!("no runs in {} yet\n", settings.runs_dir.display());
+        let head = if listed.is_empty() { none() } else { table(&listed) };
+        return out::print(&format!("{head}{WAYS}"));
+    }
+    let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
+    let logging = Logging::start(front, &settings.log_dir, "console".as_ref(), scrubber)?;
+    let config = args.config.clone();
+    let shown = Shown { front, show: args.show.clone(), config, leave_when_done: false };
+    runtime()?.block_on(console::show(None, &shown, &logging))
 }

@@ -4,10 +4,14 @@
 //! the remedy. `launch` makes a run ready, `drive` runs it under a frontend; `run`, `resume` and `demo` differ only in
 //! what they hand to these two.
 
+mod ab;
 mod args;
+mod audit;
+mod books;
 mod cancel;
 mod config;
 mod console;
+mod deadline;
 mod demo;
 mod demo_input;
 mod drive;
@@ -23,6 +27,7 @@ mod out;
 mod report;
 mod rescue;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod setup;
@@ -48,14 +53,16 @@ pub fn main() -> u8 {
         }
     };
     let outcome = match cli.command {
-        None => home::home(),
+        None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Audit(args)) => audit::audit(&args),
         Some(Command::Resume(args)) => resume::resume(&args),
         Some(Command::Cancel(args)) => cancel::cancel(&args),
         Some(Command::Status(args)) => status::status(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Export(args)) => export::export(&args),
+        Some(Command::Ab(args)) => ab::ab(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::Simulate(args)) => simulate::simulate(&args),
         Some(Command::Config(args)) => config::config(&args),

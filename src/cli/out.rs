@@ -20,8 +20,13 @@ pub(crate) fn print(text: &str) -> Outcome {
     print_bytes(text.as_bytes())
 }
 
-/// A line for people, on standard error.
+/// A line for people, on standard error; into the log while the screen has the terminal, because only the renderer writes
+/// to that.
 pub(crate) fn say(line: &str) {
+    if crate::tui::guard::is_taken() {
+        tracing::warn!("{}", line.trim_start_matches("fandeck: "));
+        return;
+    }
     // Nobody reads standard error when it is closed.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Route;
+use crate::model::{Money, Route};
 use crate::requests::{Input, spool};
-use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, stamp};
+use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
 use super::args::{PathArg, RunArgs};
 use super::drive::{Shown, drive, runtime};
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
+    gate::refuses(&indexed, &open, &setup, Money::ZERO, file.path)?;
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);
@@ -57,10 +58,13 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+    if args.run_dir.is_some() {
+        remember(&setup.runs_dir, dir.path());
+    }
     let state = StateFile::fresh(&file);
     let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false };
     ready.take_hits(&indexed)?;
-    launch(ready, indexed, &setup, front, args.drive.show.clone(), &logging)
+    launch(ready, indexed, &setup, front, &args.drive, &logging)
 }
 
 /// Hands a run to the engine and shows it.
@@ -69,12 +73,20 @@ pub(crate) fn launch(
     indexed: Indexed,
     setup: &Setup,
     front: Front,
-    show: super::args::ShowArgs,
+    drive_args: &super::args::DriveArgs,
     logging: &Logging,
 ) -> Outcome {
-    let shown = Shown { front, show, leave_when_done: false };
+    let config = drive_args.config.clone();
+    let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
     let (engine, run) = ready.specs(indexed, setup, front != Front::Screen)?;
     runtime()?.block_on(drive(engine, run, &shown, logging))
+}
+
+/// Makes a run directory that is elsewhere findable among the others. One that cannot be made so still runs.
+pub(crate) fn remember(runs_dir: &Path, run_dir: &Path) {
+    if let Err(error) = remember_run(runs_dir, run_dir) {
+        tracing::warn!("{} will not be in the list of runs: {error}", run_dir.display());
+    }
 }
 
 /// The path, and the rule that chose it.

@@ -74,7 +74,7 @@ impl Simulated {
         ])
     }
 
-    /// Serves the simulation and drives the run that `make` makes ready for it. Its clock starts with the run.
+    /// Serves the simulation and drives the run that `make` makes ready for it.
     pub(crate) fn drive(
         self,
         front: Front,
@@ -83,23 +83,37 @@ impl Simulated {
         make: impl FnOnce(&Setup) -> Result<(Ready, Indexed), Failure>,
     ) -> Outcome {
         runtime()?.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0")
-                .await
-                .map_err(|error| Failure::internal(format!("failed to open a loopback port: {error}")))?;
-            let address = listener
-                .local_addr()
-                .map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
-            let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
-            setup.batch.share = self.batch_share;
-            setup.log_dir = beside(run_dir, ".logs");
-            let (ready, indexed) = make(&setup)?;
+            let (ready, indexed, setup) = self.serve(run_dir, make).await?;
             let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
-            let shown = Shown { front, show: show.clone(), leave_when_done: true };
+            let shown = Shown { front, show: show.clone(), config: None, leave_when_done: true };
             let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
-            let sim = SharedSim::new(self.scenario, self.seed, self.scale);
-            tokio::spawn(serve(listener, sim, std::future::pending()));
             drive(engine, run, &shown, &logging).await
         })
+    }
+
+    /// Serves the simulation for as long as the runtime lives, to the run that `make` makes ready for it.
+    pub(crate) async fn serve(
+        self,
+        run_dir: &Path,
+        make: impl FnOnce(&Setup) -> Result<(Ready, Indexed), Failure>,
+    ) -> Result<(Ready, Indexed, Setup), Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .map_err(|error| Failure::internal(format!("failed to open a loopback port: {error}")))?;
+        let address =
+            listener.local_addr().map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
+        let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
+        setup.log_dir = beside(run_dir, ".logs");
+        setup.batch.share = self.batch_share;
+        let (ready, indexed) = make(&setup)?;
+        let sim = SharedSim::new(self.scenario, self.seed, self.scale);
+        tokio::spawn(serve(listener, sim, std::future::pending()));
+        Ok((ready, indexed, setup))
+    }
+
+    /// What a run would be made with, to look at it only: nothing is served.
+    pub(crate) fn setup_at_nowhere(&self) -> Result<Setup, Failure> {
+        setup(&self.scenario, "http://127.0.0.1:1", self.scale)
     }
 }
 

@@ -27,6 +27,11 @@
 //! | `preflight` | what is known of each org before the first wave |
 //! | `queue` | which request is next, and when a failed one is due again |
 //! | `admit` | which org takes it |
+//! | `ledger` | nothing: it counts what is reserved, paid, and perhaps paid |
+//! | `budget` | whether one more request may be paid for |
+//! | `money` | what is said at a share of the budget, and whether the rest moves to batches |
+//! | `waits` | nothing: it adds up what a run waits for |
+//! | `promise` | how much a death of this process may leave in doubt |
 //! | `batch` | all about sub-batches; a part with a reducer of its own |
 //! | `rest` | when a run holds, or has come to rest |
 //! | `stop` | what ends a run early: its fuse, a reason, the operator |
@@ -39,6 +44,7 @@
 mod admit;
 mod batch;
 mod breaker;
+mod budget;
 mod clock;
 mod command;
 mod course;
@@ -49,12 +55,15 @@ mod growth;
 pub mod handle;
 mod history;
 mod keep;
+mod ledger;
 mod level;
 mod load;
+mod money;
 mod organisation;
 mod pace;
 mod park;
 mod preflight;
+mod promise;
 mod publish;
 mod queue;
 mod reduce;
@@ -69,11 +78,14 @@ mod suspicion;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod window;
 mod worker;
 
 pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
 pub use dispatcher::start;
 pub use handle::EngineHandle;
-pub use spec::{EngineSpec, RunEnd, RunSpec, Started};
+pub use ledger::Tariff;
+pub(crate) use ledger::at_most;
+pub use spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
 pub use state::RunFacts;

@@ -1,6 +1,6 @@
 //! What ends a run early: a fuse that blows, a reason that more sending would not mend, the operator.
 
-use crate::model::{ApiError, Level, Now, RunSlot, RunStatus, Trouble};
+use crate::model::{ApiError, Level, Now, Route, RunSlot, RunStatus, Trouble};
 
 use super::event::Effect;
 use super::state::State;
@@ -80,12 +80,10 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
     for (no, flight) in state.runs[slot.ix()].queue.flying() {
         let family = state.runs[slot.ix()].queue.family(no);
         let org = flight.org;
-        state.flight_ended(family, &flight, None, now.mono);
-        let org_state = &mut state.orgs[org.ix()];
-        org_state.breaker.abandoned();
-        org_state.totals.n_possibly_charged += 1;
+        state.flight_ended(slot, family, &flight, None, now.mono);
+        state.orgs[org.ix()].breaker.abandoned();
         let run = &mut state.runs[slot.ix()];
-        run.possibly_charged += 1;
+        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), "stopped", flight.at_most);
         let error =
             ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
         run.queue.failed(no, org, Trouble::Broken, error, now.mono);

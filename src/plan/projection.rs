@@ -41,8 +41,7 @@ pub struct Projection {
 impl Projection {
     /// The same over Message Batches, which cost half of everything. The pilots, at most some dozens, are left out of account.
     pub fn by_batch(self) -> Projection {
-        let half = |cost: Money| Money(cost.0 / 2);
-        Projection { low: half(self.low), expected: half(self.expected), high: half(self.high), ..self }
+        Projection { low: self.low.half(), expected: self.expected.half(), high: self.high.half(), ..self }
     }
 }
 

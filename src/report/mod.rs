@@ -4,9 +4,9 @@
 //! Everything is made from [`crate::model::Snapshot`]s. A reader that is slow or gone never slows the engine: lines go
 //! through [`sink::Sink`], which drops and counts what a blocked reader does not take.
 
-pub mod format;
 pub mod json;
 pub mod plain;
+pub mod review;
 pub mod sink;
 pub mod summary;
 pub mod text;
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::model::Snapshot;
+pub use crate::model::format;
 
 /// Whether there is a run and every run has come to rest.
 pub fn all_over(snapshot: &Snapshot) -> bool {

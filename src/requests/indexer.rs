@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::error::{InputError, ProblemKind, ProblemReport, ReadError};
 use super::ids::{IdMap, id_hash};
 use super::index::{Entry, Input, ModelUse};
-use super::lines::{Lines, MAX_LINE};
+use super::lines::{Lines, MAX_LINE, request_text};
 use super::numbering::Numbering;
 use super::shape;
 use crate::model::{Family, RequestNo};
@@ -36,7 +36,7 @@ pub(super) fn index(path: &Path, progress: &mut dyn FnMut(u64)) -> Result<Input,
 }
 
 /// Opens a file that can be read more than once.
-fn open(path: &Path) -> Result<File, InputError> {
+pub(super) fn open(path: &Path) -> Result<File, InputError> {
     // Looked at before it is opened: opening a pipe would wait for its writer.
     let kind = std::fs::metadata(path).map_err(|err| InputError::from_io(path, err))?.file_type();
     let what = match kind {
@@ -90,21 +90,14 @@ impl Indexer {
 
     /// Takes the next line in. Lines with problems are kept too as long as they have an id, so that duplicates among
     /// them are found in the same pass; the index is thrown away in the end if there was any problem.
-    fn take(&mut self, mut offset: u64, len: u64, bytes: Option<&[u8]>) -> Result<(), InputError> {
+    fn take(&mut self, offset: u64, len: u64, bytes: Option<&[u8]>) -> Result<(), InputError> {
         self.n_lines += 1;
-        let Some(mut line) = bytes else {
+        let Some(line) = bytes else {
             self.n_requests += 1;
             self.report.add(self.n_lines, ProblemKind::TooLong(len));
             return Ok(());
         };
-        const BOM: &[u8] = b"\xef\xbb\xbf";
-        if offset == 0
-            && let Some(rest) = line.strip_prefix(BOM)
-        {
-            line = rest;
-            offset = BOM.len() as u64;
-        }
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (offset, line) = request_text(offset, line);
         if line.trim_ascii().is_empty() {
             return Ok(());
         }

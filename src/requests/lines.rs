@@ -22,6 +22,17 @@ pub(crate) struct Line<'a> {
     pub(crate) ended: bool,
 }
 
+/// The text of a line that may hold a request, and where it starts: without the byte order mark at the start of the
+/// stream and the `\r` at the end.
+pub(crate) fn request_text(offset: u64, line: &[u8]) -> (u64, &[u8]) {
+    const BOM: &[u8] = b"\xef\xbb\xbf";
+    let (offset, line) = match line.strip_prefix(BOM) {
+        Some(rest) if offset == 0 => (BOM.len() as u64, rest),
+        _ => (offset, line),
+    };
+    (offset, line.strip_suffix(b"\r").unwrap_or(line))
+}
+
 /// A reader of lines.
 pub(crate) struct Lines<R> {
     reader: R,

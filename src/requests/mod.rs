@@ -4,6 +4,7 @@
 //! in the id map per request. Request bytes are read again at the moment they are sent, and a checksum says whether
 //! the file was edited meanwhile: a retry sends the same bytes or none.
 
+mod audit;
 mod canonical;
 mod error;
 mod fingerprint;
@@ -16,7 +17,9 @@ mod scan;
 mod shape;
 mod shapes;
 mod spool;
+mod tags;
 
+pub use audit::{AuditFacts, AuditReport, Observed, audit, audit_file};
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
 pub use fingerprint::{Fingerprint, fingerprints};
 pub use ids::{IdMap, id_hash};
@@ -26,6 +29,7 @@ pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use shapes::{ShapeUse, shapes};
 pub use spool::spool;
+pub use tags::Tags;
 
 #[cfg(test)]
 mod fingerprint_tests;

@@ -113,6 +113,25 @@ pub(crate) fn members(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
+/// The items of the array that `text` is.
+pub(crate) fn items(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let open = skip_space(text, 0);
+    let mut at = if text.get(open) == Some(&b'[') { open + 1 } else { text.len() };
+    std::iter::from_fn(move || {
+        at = skip_space(text, at);
+        if text.get(at) == Some(&b',') {
+            at = skip_space(text, at + 1);
+        }
+        let from = at;
+        at = match text.get(from)? {
+            b']' | b'}' => return None,
+            _ => skip_value(text, from)?,
+        };
+        // A scalar of nothing is no JSON, and would never be got past.
+        text.get(from..at).filter(|item| !item.is_empty())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +150,15 @@ mod tests {
         assert_eq!(get(text, "s"), Some(r#""\\""#));
         assert_eq!(get(text, "a"), None);
         assert_eq!(get("{}", "a"), None);
+    }
+
+    #[test]
+    fn items_are_found_whatever_stands_in_them() {
+        let list = |text: &'static str| items(text.as_bytes()).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        assert_eq!(list(r#" [ "a]" , {"b":[1,2]},3 ,[] ] "#), [&br#""a]""#[..], br#"{"b":[1,2]}"#, b"3", b"[]"]);
+        for text in ["[]", "{}", "", "[", "7", "[,", "[}", "[1", "[,,,"] {
+            assert!(list(text).len() <= 1, "{text}");
+        }
     }
 
     #[test]

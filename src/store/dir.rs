@@ -188,7 +188,7 @@ fn absolute(dir: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Whether a name in a run directory is one that we give.
-fn is_ours(name: &str) -> bool {
+pub(super) fn is_ours(name: &str) -> bool {
     [RunFile::NAME, StateFile::NAME, AuditEvent::NAME, journal::NAME, lock::NAME, SPOOLED, members::NAME, orders::NAME]
         .contains(&name)
         || name.starts_with("results.torn-")
@@ -217,7 +217,7 @@ fn sent_something(dir: &Path) -> Result<bool, StoreError> {
     Ok(journaled || torn()? || recorded()?)
 }
 
-fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
     let read = || -> io::Result<Vec<String>> {
         std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     };
@@ -232,7 +232,7 @@ fn remove_leftovers(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match std::fs::remove_file(path) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(err)),
         _ => Ok(()),

@@ -31,6 +31,14 @@ pub enum StoreError {
         /// One of the files.
         file: String,
     },
+    /// It is not what the operator saw.
+    #[error("{} is not what was shown: {what}; look again", .path.display())]
+    Moved {
+        /// The directory.
+        path: PathBuf,
+        /// The difference.
+        what: String,
+    },
     /// A file of the run is not what it must be.
     #[error(
         "{} is corrupt ({what}); it is left as it is: put back a good copy, or start a new run of the same input (answers in the cache are not paid again)",

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use futures_util::future::BoxFuture;
 
 use crate::engine::EngineHandle;
-use crate::model::{Counts, Money, Route, RunStatus, Wall};
+use crate::model::browse::{Page, Query, RequestDetail};
+use crate::model::{Counts, Money, RequestNo, Route, RunStatus, Wall};
 
 /// Does errands for the screens. The future is polled on the thread of the screen: whatever computes, reads files or waits
 /// has to do so elsewhere.
@@ -25,15 +26,104 @@ pub enum Errand {
         /// Its directory.
         dir: PathBuf,
     },
+    /// Read a page of the requests of a run: told by [`Answer::Requests`].
+    Requests {
+        /// Its directory.
+        dir: PathBuf,
+        /// Which of them.
+        query: Query,
+    },
+    /// Read a request of a run in full: told by [`Answer::Request`].
+    Request {
+        /// Its directory.
+        dir: PathBuf,
+        /// The request.
+        no: RequestNo,
+    },
+    /// Find out what a resume would send, and for how much: told by [`Answer::Assessed`].
+    Assess {
+        /// The directory.
+        dir: PathBuf,
+        /// Also what a policy left re-drivable.
+        re_drive: bool,
+    },
+    /// Go on with a run: told by [`Answer::Attached`].
+    Resume {
+        /// Its directory.
+        dir: PathBuf,
+        /// Also what a policy left re-drivable.
+        re_drive: bool,
+        /// How many requests the operator agreed to send; refused when more are left by now.
+        agreed: u64,
+    },
+    /// Start the demo: told by [`Answer::Attached`].
+    Demo,
+    /// Write the results of a run to a file beside where fandeck was started: told by [`Answer::Said`].
+    Export {
+        /// Its directory.
+        dir: PathBuf,
+        /// As a table, instead of lines of JSON.
+        csv: bool,
+    },
+    /// Say what happened in a run: told by [`Answer::Report`].
+    Report {
+        /// Its directory.
+        dir: PathBuf,
+    },
+    /// Delete a run, as it was seen: told by [`Answer::Deleted`].
+    Delete {
+        /// Its directory.
+        dir: PathBuf,
+        /// The run that the operator saw there.
+        run_id: String,
+        /// The requests with an outcome that the operator saw; refused when there are more by now.
+        done: u64,
+    },
+}
+
+impl Errand {
+    /// Whether another run would be shown by it, in place of the one that is shown.
+    pub fn attaches(&self) -> bool {
+        matches!(self, Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo)
+    }
 }
 
 /// What became of an errand. Failures are in words, complete, with the remedy.
 #[derive(Debug)]
 pub enum Answer {
     /// The runs found, newest first.
-    Runs(Result<Vec<RunRow>, String>),
+    Runs(Result<RunsFound, String>),
     /// A run to show from now on, in place of the one before.
     Attached(Result<Attached, String>),
+    /// A page of requests.
+    Requests(Result<Page, String>),
+    /// A request in full.
+    Request(RequestNo, Result<Box<RequestDetail>, String>),
+    /// What a resume would send.
+    Assessed(Result<Assessment, String>),
+    /// Something was done; in words.
+    Said(Result<String, String>),
+    /// What happened in a run, to be read.
+    Report(Result<String, String>),
+    /// A run is gone, or is not.
+    Deleted(Result<PathBuf, String>),
+}
+
+/// What a resume would send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// Also what a policy left re-drivable.
+    pub re_drive: bool,
+    /// The input, as the operator named it.
+    pub input: String,
+    /// Requests that would be sent.
+    pub n_left: u64,
+    /// What they would cost, in words.
+    pub cost: String,
+    /// Labels of the orgs that would take them.
+    pub orgs: Vec<String>,
 }
 
 /// A run that the screens show.
@@ -57,6 +147,19 @@ pub enum Driver {
     Elsewhere,
     /// Nobody: what is shown is what the disk holds.
     Nobody,
+}
+
+/// The runs found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunsFound {
+    /// The runs, newest first.
+    pub rows: Vec<RunRow>,
+    /// When they were found.
+    pub at: Wall,
+    /// Where they were looked for.
+    pub place: PathBuf,
+    /// Labels of the orgs that have a key.
+    pub orgs: Vec<String>,
 }
 
 /// A run directory as the list shows it.

@@ -34,8 +34,14 @@ pub(super) fn send(
     vec![Reaction::Send { ticket, command }]
 }
 
-/// Asks for something behind the screens, and says so.
-pub(super) fn ask(ui: &mut UiState, errand: Errand, what: String, now: Mono) -> Vec<Reaction> {
+/// Asks for something behind the screens, and says so. Another run than the one that goes on here is shown only after the
+/// operator has said what is to become of that.
+pub(super) fn ask(ui: &mut UiState, errand: Errand, what: String, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if errand.attaches() && !ui.may_leave(snapshot) {
+        ui.then = Some((errand, what));
+        ui.overlay = Some(Overlay::Quit { focus: 0 });
+        return Vec::new();
+    }
     ui.ticket += 1;
     let ticket = ui.ticket;
     say(ui, format!("asked: {what}"), Tone::Asked, now);

@@ -31,6 +31,11 @@ impl TextField {
         self.editing = false;
     }
 
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// Whether it leaves a text through: it is empty, or in the text, whatever the case.
     pub fn matches(&self, text: &str) -> bool {
         self.text.is_empty() || text.to_lowercase().contains(&self.text.to_lowercase())

@@ -8,6 +8,7 @@ use crate::model::{Command, Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
 
 use super::TuiExit;
 use super::action::{Action, Context};
+use super::attention::Called;
 use super::backstage::{Driver, Errand};
 use super::field::TextField;
 use super::keymap::Keymap;
@@ -18,6 +19,7 @@ use super::screens::planner::PlannerUi;
 use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
+use super::theme::ThemeName;
 
 /// What lies over a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,15 @@ pub enum Overlay {
     Help {
         /// What is searched for; empty shows all.
         search: TextField,
+        /// Lines scrolled down.
+        scroll: usize,
+    },
+    /// A text to be read.
+    Reader {
+        /// What it is.
+        title: &'static str,
+        /// Its lines.
+        lines: Vec<String>,
         /// Lines scrolled down.
         scroll: usize,
     },
@@ -116,7 +127,7 @@ impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } => Vec::new(),
+            Overlay::Help { .. } | Overlay::Reader { .. } => Vec::new(),
             Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
             Overlay::Confirm { ask, .. } => vec![
                 Choice { action: Action::CloseDialog, label: ask.keep },
@@ -128,7 +139,7 @@ impl Overlay {
     /// The button that has the focus.
     pub fn focus(&self) -> usize {
         match self {
-            Overlay::Help { .. } => 0,
+            Overlay::Help { .. } | Overlay::Reader { .. } => 0,
             Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
         }
     }
@@ -186,6 +197,16 @@ pub struct UiState {
     pub read_only: bool,
     /// Leaves a while after every run is over.
     pub leave_when_done: bool,
+    /// No colour is wanted: the theme stays as it is.
+    pub no_color: bool,
+    /// The theme that the operator changed to.
+    pub theme: Option<ThemeName>,
+    /// Since when the picture is held.
+    pub frozen: Option<Mono>,
+    /// What the operator was called for already.
+    pub called: Called,
+    /// What the terminal's title says.
+    pub title: String,
     /// Columns and rows.
     pub size: (u16, u16),
     /// The mouse is ours.
@@ -214,6 +235,8 @@ pub struct UiState {
     pub overlay: Option<Overlay>,
     /// The operator (or a signal) asked to leave: how the run then ends.
     pub leaving: Option<TuiExit>,
+    /// What is to be shown in place of the run that goes on here, once that has come to rest: the errand, and what it is.
+    pub then: Option<(Errand, String)>,
     /// The message in the status line.
     pub toast: Option<Toast>,
     /// Commands without an answer or an effect.
@@ -236,6 +259,7 @@ impl UiState {
             None => self.screen.context(),
             Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
+            Some(Overlay::Reader { .. }) => Context::Reader,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
         }

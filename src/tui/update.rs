@@ -6,11 +6,13 @@ use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
+use super::attention;
 use super::backstage::{Answer, Driver, Errand};
-use super::commands::{answered, forget_settled, pause_run, say, send, set_cap, told};
+use super::commands::{answered, ask, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
+use super::theme::ThemeName;
 use super::valid::valid;
 use super::view::hit::{Target, at};
 
@@ -87,6 +89,12 @@ pub enum Reaction {
     Mouse(bool),
     /// Scroll the log.
     Log(LogMove),
+    /// Call the operator.
+    Call(String),
+    /// Set the terminal's title.
+    Title(String),
+    /// Ask the terminal to put a text into its clipboard.
+    Copy(String),
 }
 
 /// A movement in the log.
@@ -105,6 +113,12 @@ pub const LINGER: Duration = Duration::from_secs(3);
 
 /// Takes in a message.
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let mut reactions = take(ui, msg, snapshot, now);
+    reactions.extend(screens::requests::settle(ui, snapshot, now));
+    reactions
+}
+
+fn take(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match msg {
         Msg::Act(action) => act(ui, action, snapshot, now),
         Msg::Type(c) => edit(ui, |field| field.type_char(c)),
@@ -117,7 +131,9 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
         }
         Msg::Picture => {
             ui.pictured_at = now;
-            tick(ui, snapshot, now)
+            let mut reactions = attention::look(ui, snapshot);
+            reactions.extend(tick(ui, snapshot, now));
+            reactions
         }
         Msg::EngineGone => {
             ui.engine_gone = true;
@@ -126,13 +142,17 @@ pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec
         Msg::Answered { ticket, outcome } => answered(ui, ticket, &outcome, now),
         Msg::Told { ticket, answer } => told(ui, ticket, answer, snapshot, now),
         Msg::Signal(exit) => stop(ui, exit, snapshot, now),
-        Msg::Tick => tick(ui, snapshot, now),
+        Msg::Tick => {
+            let mut reactions = screens::tick(ui, now);
+            reactions.extend(tick(ui, snapshot, now));
+            reactions
+        }
     }
 }
 
 fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if let Err(reason) = valid(action, ui, snapshot) {
-        if !matches!(action, Action::Dismiss | Action::LogFollow) {
+        if !matches!(action, Action::Dismiss | Action::LogFollow | Action::Back) {
             say(ui, reason, Tone::Bad, now);
         }
         return Vec::new();
@@ -149,12 +169,27 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             vec![Reaction::Mouse(ui.mouse)]
         }
         Action::PauseRun => pause_run(ui, snapshot, now),
+        Action::Freeze => {
+            ui.frozen = if ui.frozen.is_some() { None } else { Some(now) };
+            Vec::new()
+        }
+        Action::NextTheme => {
+            next_theme(ui, now);
+            Vec::new()
+        }
+        Action::Copy => copy(ui, snapshot, now),
+        Action::NextScreen | Action::PreviousScreen => beside(ui, action == Action::NextScreen, snapshot),
         Action::Dismiss => {
             ui.toast = None;
             Vec::new()
         }
         Action::Back => back(ui),
-        Action::Help | Action::CloseHelp | Action::HelpSearch | Action::HelpDown | Action::HelpUp => {
+        Action::Help
+        | Action::CloseHelp
+        | Action::HelpSearch
+        | Action::CloseReader
+        | Action::ScrollDown
+        | Action::ScrollUp => {
             help(ui, action);
             Vec::new()
         }
@@ -173,6 +208,36 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
     }
 }
 
+/// Asks the terminal to copy what is selected, and says what was asked: whether the terminal did, it does not tell.
+fn copy(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let Some(text) = screens::to_copy(ui, snapshot) else {
+        say(ui, "there is nothing to copy here".to_owned(), Tone::Bad, now);
+        return Vec::new();
+    };
+    say(ui, format!("sent to the terminal's clipboard, which may not take it: {text}"), Tone::Good, now);
+    vec![Reaction::Copy(text)]
+}
+
+/// Changes to the built-in theme after the one that is shown; from a theme of one's own, to the first.
+fn next_theme(ui: &mut UiState, now: Mono) {
+    let all = ThemeName::ALL;
+    let at = ui.theme.and_then(|theme| all.iter().position(|known| *known == theme));
+    let next = at.map_or(0, |at| (at + 1) % all.len());
+    if let Some(name) = all.get(next) {
+        ui.theme = Some(*name);
+        say(ui, format!("theme {}; keep it by theme = \"{0}\" under [screen]", name.as_str()), Tone::Good, now);
+    }
+}
+
+/// Shows the screen to the right or to the left, passing over those that have nothing to show.
+fn beside(ui: &mut UiState, right: bool, snapshot: &Snapshot) -> Vec<Reaction> {
+    let n = Screen::ALL.len();
+    let at = Screen::ALL.iter().position(|screen| *screen == ui.screen).unwrap_or(0);
+    let others = (1..n).map(|step| if right { (at + step) % n } else { (at + n - step) % n });
+    let next = others.filter_map(|at| Screen::ALL.get(at)).find(|screen| valid(screen.action(), ui, snapshot).is_ok());
+    next.map_or(Vec::new(), |screen| show(ui, *screen))
+}
+
 /// Shows another screen.
 fn show(ui: &mut UiState, screen: Screen) -> Vec<Reaction> {
     ui.go_to(screen);
@@ -181,6 +246,9 @@ fn show(ui: &mut UiState, screen: Screen) -> Vec<Reaction> {
 
 /// Takes back one thing: the filter, the message, the screen.
 fn back(ui: &mut UiState) -> Vec<Reaction> {
+    if screens::requests::close(ui) {
+        return Vec::new();
+    }
     if let Some(field) = screens::field_mut(ui)
         && !field.text.is_empty()
     {
@@ -230,6 +298,9 @@ fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
 /// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
 fn stop(ui: &mut UiState, exit: TuiExit, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     ui.overlay = None;
+    if exit != TuiExit::Stopped {
+        ui.then = None;
+    }
     if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
@@ -260,12 +331,17 @@ fn help(ui: &mut UiState, action: Action) {
     match (action, &mut ui.overlay) {
         (Action::Help, overlay) => *overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 }),
         (Action::HelpSearch, Some(Overlay::Help { search, scroll })) => (search.editing, *scroll) = (true, 0),
-        (Action::HelpDown, Some(Overlay::Help { scroll, search })) => {
+        (Action::ScrollDown, Some(Overlay::Help { scroll, search })) => {
             let lines = super::view::help::entries(&search.text, below).count();
             *scroll = (*scroll + 1).min(lines.saturating_sub(1));
         }
-        (Action::HelpUp, Some(Overlay::Help { scroll, .. })) => *scroll = scroll.saturating_sub(1),
-        (Action::CloseHelp, overlay) => *overlay = None,
+        (Action::ScrollDown, Some(Overlay::Reader { scroll, lines, .. })) => {
+            *scroll = (*scroll + 1).min(lines.len().saturating_sub(1));
+        }
+        (Action::ScrollUp, Some(Overlay::Help { scroll, .. } | Overlay::Reader { scroll, .. })) => {
+            *scroll = scroll.saturating_sub(1);
+        }
+        (Action::CloseHelp | Action::CloseReader, overlay) => *overlay = None,
         _ => {}
     }
 }
@@ -293,16 +369,16 @@ fn dialog(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> V
         }
         (Action::Drain, Overlay::Quit { .. }) => return drain(ui, snapshot, now),
         (Action::StopNow, Overlay::Quit { .. }) => return stop(ui, TuiExit::Stopped, snapshot, now),
-        (Action::Agree, Overlay::Confirm { ask, .. }) => {
-            let deed = ask.deed.clone();
+        (Action::Agree, Overlay::Confirm { ask: asked, .. }) => {
+            let deed = asked.deed.clone();
             ui.overlay = None;
             return match deed {
                 Deed::Command { command, what } => send(ui, command, what, None, now),
                 Deed::SetCap(ask) => set_cap(ui, &ask, now),
-                Deed::Errand { errand, what } => super::commands::ask(ui, errand, what, now),
+                Deed::Errand { errand, what } => ask(ui, errand, what, snapshot, now),
             };
         }
-        (Action::CloseDialog, _) => ui.overlay = None,
+        (Action::CloseDialog, _) => (ui.overlay, ui.then) = (None, None),
         _ => {}
     }
     Vec::new()
@@ -320,7 +396,7 @@ fn click(ui: &mut UiState, column: u16, row: u16, snapshot: &Snapshot, now: Mono
 fn wheel(ui: &mut UiState, (column, row): (u16, u16), down: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match at(ui, snapshot, column, row) {
         Some(Target::Help) => {
-            help(ui, if down { Action::HelpDown } else { Action::HelpUp });
+            help(ui, if down { Action::ScrollDown } else { Action::ScrollUp });
             Vec::new()
         }
         Some(target) => screens::wheel(ui, target, down, snapshot, now),
@@ -346,6 +422,10 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     }
     let since = *ui.over_since.get_or_insert(now);
     match ui.leaving {
+        Some(_) if ui.then.is_some() => {
+            ui.leaving = None;
+            ui.then.take().map_or(Vec::new(), |(errand, what)| ask(ui, errand, what, snapshot, now))
+        }
         Some(exit) => vec![Reaction::Exit(exit)],
         None if ui.leave_when_done && now.since(since) >= LINGER => vec![Reaction::Exit(TuiExit::Finished)],
         None => Vec::new(),

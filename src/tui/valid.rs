@@ -5,6 +5,7 @@ use crate::model::{RunStatus, Snapshot};
 
 use super::action::{Action, info};
 use super::backstage::Driver;
+use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{UiState, shown_run};
 
@@ -18,6 +19,12 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
     }
     match action {
         Action::PauseRun => pausable(ui, snapshot),
+        Action::Back
+            if ui.before.is_empty() && ui.toast.is_none() && screens::field(ui).is_none_or(TextField::is_empty) =>
+        {
+            Err("there is nothing to go back to".to_owned())
+        }
+        Action::NextTheme if ui.no_color => Err("no colour is wanted: NO_COLOR or --no-color".to_owned()),
         Action::Dismiss if ui.toast.is_none() => Err("there is no message".to_owned()),
         Action::ShowBatches if screens::batches::batches_of(snapshot).is_none() => {
             Err("the run has no sub-batches".to_owned())

@@ -6,15 +6,18 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 mod accounts;
+mod audit;
 mod batches;
 mod configuration;
 mod crash;
 mod directories;
 mod disk;
 mod input;
+mod money;
 mod pipes;
 mod runs;
 mod screen;
 mod secrets;
 mod signals;
 mod support;
+mod validation;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("catalog", &["model"]),
-    ("requests", &["model"]),
+    ("requests", &["model", "catalog"]),
     ("api", &["model"]),
     ("plan", &["model", "catalog"]),
     ("store", &["model", "requests"]),

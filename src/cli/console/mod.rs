@@ -1,55 +1,219 @@
-//! What lies behind the screens: the product does errands for them, off their thread.
+//! The console: the screens, what they ask of the product, and the runs that are driven from them.
 
+mod act;
 mod look;
+mod requests;
 mod runs;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
-use crate::tui::backstage::{Answer, Attached, Backstage, Errand};
+use crate::config::Overrides;
+use crate::engine::{EngineSpec, RunSpec};
+use crate::report::summary;
+use crate::tui::backstage::{Answer, Attached, Backstage, Driver, Errand};
+use crate::tui::keymap::Keymap;
+use crate::tui::theme::Theme;
+use crate::tui::{self, TuiExit};
 
-/// Does the errands of the screens on the runtime of the product.
-pub(crate) struct Console {
+use super::drive::{Driving, Ending, RUN, Shown};
+use super::failure::{Failure, Outcome};
+use super::logging::Logging;
+use super::out;
+use super::setup;
+use super::signals::{Ended, Signals};
+
+/// What the screens ask of the product, done on its runtime, off their thread.
+#[derive(Clone)]
+pub(crate) struct Console(Arc<Inner>);
+
+struct Inner {
     runtime: Handle,
     /// The configuration file that was named.
-    config: Option<std::path::PathBuf>,
+    config: Option<PathBuf>,
+    requests: Arc<requests::Requests>,
+    /// Where the log goes; rescued answers go beside it.
+    log_file: PathBuf,
+    /// The run that is driven, or was driven last and has not been seen to rest.
+    driven: Mutex<Option<Driving>>,
+    /// Runs that were driven and have come to rest, oldest first.
+    endings: Mutex<Vec<(Arc<crate::model::Snapshot>, u8)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Console {
     /// For the runtime that it is called in.
-    pub(crate) fn new(config: Option<&Path>) -> Arc<Console> {
-        Arc::new(Console { runtime: Handle::current(), config: config.map(Path::to_owned) })
+    fn new(config: Option<&Path>, log_file: &Path) -> Console {
+        Console(Arc::new(Inner {
+            runtime: Handle::current(),
+            config: config.map(Path::to_owned),
+            requests: Arc::default(),
+            log_file: log_file.to_owned(),
+            driven: Mutex::default(),
+            endings: Mutex::default(),
+        }))
     }
 
-    /// Computes or reads on a thread where that may take its time.
-    fn elsewhere<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, String> + Send + 'static,
-        answer: impl FnOnce(Result<T, String>) -> Answer + Send + 'static,
-    ) -> BoxFuture<'static, Answer> {
-        let done = self.runtime.spawn_blocking(work);
+    /// Drives a run from now on. One that was driven before has to have come to rest.
+    fn drive(&self, engine: EngineSpec, run: RunSpec) -> Result<Attached, Failure> {
+        let mut driven = lock(&self.0.driven);
+        if let Some(before) = &*driven {
+            return Err(Failure::usage(format!("{} is driven here already; end it first", before.dir.display())));
+        }
+        let driving = Driving::start(engine, run)?;
+        let attached = Attached { handle: driving.handle.clone(), driver: Driver::Here };
+        *driven = Some(driving);
+        Ok(attached)
+    }
+
+    /// Lets go of the directory of a run that was driven here and has come to rest, so that it can be taken again.
+    async fn settle(&self) {
+        let at_rest = lock(&self.0.driven).take_if(|driving| driving.is_over());
+        if let Some(driving) = at_rest
+            && let Ok(ending) = driving.rest(&self.0.log_file).await
+        {
+            self.note(&ending, &Ended::default());
+        }
+    }
+
+    fn note(&self, ending: &Ending, by_signal: &Ended) {
+        let exit_code = ending.close(by_signal);
+        lock(&self.0.endings).push((Arc::clone(&ending.snapshot), exit_code));
+    }
+
+    /// Does an errand on the runtime. One that panics has failed.
+    fn spawn(&self, errand: impl Future<Output = Answer> + Send + 'static) -> BoxFuture<'static, Answer> {
+        let done = self.0.runtime.spawn(errand);
         Box::pin(async move {
-            let done = done.await;
-            answer(done.unwrap_or_else(|error| Err(format!("internal error: the errand was broken off: {error}"))))
+            let broken = |error| Answer::Said(Err(format!("internal error: the errand was broken off: {error}")));
+            done.await.unwrap_or_else(broken)
         })
     }
 }
 
+/// Computes or reads on a thread where that may take its time.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(format!("internal error: the errand was broken off: {error}")))
+}
+
 impl Backstage for Console {
     fn ask(&self, errand: Errand) -> BoxFuture<'static, Answer> {
+        let console = self.clone();
+        let config = self.0.config.clone();
         match errand {
-            Errand::ListRuns => {
-                let config = self.config.clone();
-                self.elsewhere(move || runs::list(config.as_deref()), Answer::Runs)
+            Errand::ListRuns => self.spawn(async move {
+                console.settle().await;
+                Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
+            }),
+            Errand::Open { dir } => self.spawn(async move {
+                console.settle().await;
+                let runtime = Handle::current();
+                Answer::Attached(blocking(move || look::attach(&dir, &runtime)).await)
+            }),
+            Errand::Assess { dir, re_drive } => self.spawn(async move {
+                console.settle().await;
+                Answer::Assessed(blocking(move || act::assess(dir, re_drive, config)).await)
+            }),
+            Errand::Resume { dir, re_drive, agreed } => self.spawn(async move {
+                console.settle().await;
+                Answer::Attached(act::resume(console, dir, re_drive, agreed, config).await)
+            }),
+            Errand::Demo => self.spawn(async move {
+                console.settle().await;
+                Answer::Attached(act::demo(console).await)
+            }),
+            Errand::Export { dir, csv } => {
+                self.spawn(async move { Answer::Said(blocking(move || act::export(dir, csv)).await) })
             }
-            Errand::Open { dir } => {
-                let runtime = self.runtime.clone();
-                let look = move || -> Result<Attached, String> { look::attach(&dir, &runtime) };
-                self.elsewhere(look, Answer::Attached)
+            Errand::Report { dir } => {
+                self.spawn(async move { Answer::Report(blocking(move || act::report(&dir)).await) })
             }
+            Errand::Requests { dir, query } => {
+                let requests = Arc::clone(&self.0.requests);
+                self.spawn(async move { Answer::Requests(blocking(move || requests.page(&dir, &query)).await) })
+            }
+            Errand::Request { dir, no } => {
+                let requests = Arc::clone(&self.0.requests);
+                self.spawn(async move {
+                    let detail = blocking(move || requests.detail(&dir, no)).await;
+                    Answer::Request(no, detail.map(Box::new))
+                })
+            }
+            Errand::Delete { dir, run_id, done } => self.spawn(async move {
+                console.settle().await;
+                let deleted = blocking(move || act::delete(&dir, &run_id, done)).await;
+                Answer::Deleted(deleted)
+            }),
         }
     }
+}
+
+/// Shows the screens until the operator leaves: the live screen of a run, or the list of runs without one. What is driven
+/// here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
+pub(crate) async fn show(first: Option<(EngineSpec, RunSpec)>, shown: &Shown, logging: &Logging) -> Outcome {
+    let options = options(shown, logging)?;
+    let by_signal = Ended::default();
+    let console = Console::new(shown.config.as_deref(), &logging.file);
+    let attached = first.map(|(engine, run)| console.drive(engine, run)).transpose()?;
+    let exit = tui::run(attached, Arc::new(console.clone()), options, Some(logging.feed.clone())).await;
+    match &exit {
+        Ok(TuiExit::Interrupted) => by_signal.note(130),
+        Ok(TuiExit::Terminated) => by_signal.note(143),
+        Ok(TuiExit::HungUp) => by_signal.note(129),
+        Ok(TuiExit::Finished | TuiExit::Drained | TuiExit::Stopped) => {}
+        // Nobody sees the run any more: it is stopped, so that it can be resumed.
+        Ok(TuiExit::Broken) | Err(_) => by_signal.note(1),
+    }
+    let driving = lock(&console.0.driven).take();
+    if let Some(driving) = driving {
+        let mut watcher = None;
+        if !driving.is_at_rest() {
+            if exit.is_err() || by_signal.exit_code().is_some() {
+                // Whoever left the screen before the run was over has told it to stop already; it may wait for the disk.
+                driving.stop();
+            }
+            let stop = Signals::listen()?.stop(driving.handle.clone(), RUN, by_signal.clone());
+            watcher = Some(tokio::spawn(stop));
+        }
+        let ending = driving.rest(&logging.file).await?;
+        if let Some(watcher) = watcher {
+            watcher.abort();
+        }
+        console.note(&ending, &by_signal);
+    }
+    exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
+    let endings = std::mem::take(&mut *lock(&console.0.endings));
+    for (snapshot, exit_code) in &endings {
+        out::print(&summary::text(snapshot, *exit_code))?;
+    }
+    let nothing_driven = by_signal.exit_code().unwrap_or(0);
+    Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))
+}
+
+/// How the screens look and behave: flags over settings.
+fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure> {
+    let show = &shown.show;
+    let screen = setup::settings(shown.config.as_deref(), &Overrides::default())?.screen;
+    let utf8 =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let utf8 = utf8.is_none_or(|locale| locale.to_ascii_lowercase().contains("utf"));
+    Ok(tui::TuiOptions {
+        read_only: show.read_only,
+        no_color: show.no_color || tui::no_color_wanted(),
+        ascii: show.ascii || screen.ascii || !utf8,
+        mouse: screen.mouse && !show.no_mouse,
+        theme: Theme::load(&screen.theme).map_err(Failure::usage)?,
+        keymap: Arc::new(Keymap::load(&screen.keymap).map_err(Failure::usage)?),
+        attention: screen.attention,
+        title: "fandeck".to_owned(),
+        log_file: Some(logging.file.clone()),
+        leave_when_done: shown.leave_when_done,
+    })
 }

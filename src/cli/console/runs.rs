@@ -6,14 +6,20 @@ use crate::cli::launch::input_name;
 use crate::cli::setup;
 use crate::cli::simulated::Simulated;
 use crate::cli::status::standing;
-use crate::store::{Listed, RunPeek, list_runs};
-use crate::tui::backstage::{RunFacts, RunRow};
+use crate::config::Overrides;
+use crate::store::{Listed, RunPeek, list_runs, stamp};
+use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
 
-/// The runs found, newest first.
-pub(super) fn list(config: Option<&Path>) -> Result<Vec<RunRow>, String> {
-    let dir = setup::runs_dir(config).map_err(|failure| failure.message)?;
-    let listed = list_runs(&dir).map_err(|error| error.to_string())?;
-    Ok(listed.into_iter().map(row).collect())
+/// The runs found, and the orgs that have a key.
+pub(super) fn list(config: Option<&Path>) -> Result<RunsFound, String> {
+    let settings = setup::settings(config, &Overrides::default()).map_err(|failure| failure.message)?;
+    let listed = list_runs(&settings.runs_dir).map_err(|error| error.to_string())?;
+    Ok(RunsFound {
+        at: stamp::now(),
+        rows: listed.into_iter().map(row).collect(),
+        orgs: settings.orgs.iter().map(|org| org.label.clone()).collect(),
+        place: settings.runs_dir,
+    })
 }
 
 fn row(listed: Listed) -> RunRow {

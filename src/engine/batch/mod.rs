@@ -45,11 +45,11 @@ mod view;
 mod watch;
 
 pub(crate) use act::{BatchEffect, BatchEvent, Happened, Step, ToDo};
-pub(crate) use apply::{event, is_quiet, tick, wants};
+pub(crate) use apply::{event, is_at_work, is_quiet, tick, wants};
 pub(crate) use orders::{cancel_sub_batch, finish_on_sync, leave_sub_batch, re_drive_sub_batch};
 pub(crate) use part::BatchRun;
 pub use pilot::Shape;
-pub(crate) use plan::begin;
 pub use plan::{BatchPlan, PlanError, plan};
+pub(crate) use plan::{begin, move_over};
 pub(crate) use shell::Shell;
 pub(crate) use view::picture;

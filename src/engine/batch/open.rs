@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, CreateOutcome, CreateReply};
-use crate::model::{AccountTrouble, ApiError, Level, OrgId, RetryAfter, SubBatchStatus, Trouble};
+use crate::model::{AccountTrouble, ApiError, Level, Money, OrgId, RetryAfter, SubBatchStatus, Trouble};
 
 use super::act::{Out, Step, ToDo};
 use super::part::{BatchRun, Ctx};
 use super::shell::INPUT_CHANGED;
 use super::{search, watch};
+use crate::engine::budget::Blocked;
 
 /// Sub-batches that the API calls wrong and which then go to the sync path, where every request is judged by itself. More of
 /// them are no accident: the run stops before all of it is sent at twice the price.
@@ -23,6 +24,7 @@ const REFUSED_MAX: Duration = Duration::from_secs(600);
 /// Opens planned sub-batches on orgs that have room. One create at a time and org: a create without an answer is looked for
 /// by time and size, and two of them could not be told apart.
 pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
+    part.blocked = None;
     if !ctx.admits || !part.piloted || part.finish_on_sync {
         return;
     }
@@ -37,12 +39,19 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
             part.version += 1;
             return open(part, ctx);
         }
-        let Some(org) = pick(part, ctx) else { return };
+        // The whole of it counts from here on: what a batch was given is paid for, whatever becomes of it.
+        if part.subs[at].at_most == Money::ZERO {
+            part.subs[at].at_most = part.subs[at].worst(ctx.ledger, ctx.sizes);
+        }
+        let at_most = part.subs[at].at_most;
+        let Some(org) = pick(part, at, at_most, ctx) else { return };
         let label = part.label(org);
         let sub = &mut part.subs[at];
         if !sub.step(SubBatchStatus::Creating) {
             continue;
         }
+        ctx.ledger.reserve_batches(part.reserved());
+        let sub = &mut part.subs[at];
         sub.org = Some(org);
         sub.entry.org = label;
         sub.entry.create_intent_at = Some(ctx.now.wall);
@@ -56,9 +65,9 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
     }
 }
 
-/// The org with the fewest open that may open one more. Keys of one organisation count as one: each sees what the others
-/// create, so that two creates at once could be taken for each other.
-fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
+/// The org with the fewest open that may open one more, and whose budget takes it. Keys of one organisation count as one: each
+/// sees what the others create, so that two creates at once could be taken for each other.
+fn pick(part: &mut BatchRun, at: usize, at_most: Money, ctx: &Ctx<'_>) -> Option<OrgId> {
     let beside = |org: OrgId| {
         let pool = ctx.pools.get(org.ix());
         part.subs.iter().filter(move |sub| sub.org.is_some_and(|other| ctx.pools.get(other.ix()) == pool))
@@ -72,7 +81,19 @@ fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
             && n_open(*org) < part.settings.max_open
             && !in_creation(*org)
     };
-    (0..part.desks.len()).map(|ix| OrgId(ix as u16)).filter(may).min_by_key(|org| n_open(*org))
+    let mut orgs: Vec<OrgId> = (0..part.desks.len()).map(|ix| OrgId(ix as u16)).filter(may).collect();
+    orgs.sort_by_key(|org| n_open(*org));
+    let n = part.subs[at].members.len() as u64;
+    for org in orgs {
+        match ctx.budget.admits(ctx.ledger, org, n, at_most, ctx.now.wall) {
+            Ok(()) => return Some(org),
+            Err(Blocked(limit)) => {
+                let text = format!("{limit}: a sub-batch of {n} requests may cost up to {at_most}");
+                part.blocked = Some(Blocked(text));
+            }
+        }
+    }
+    None
 }
 
 /// Its members are durable: now the intent.
@@ -128,6 +149,7 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
             sub.seen = false;
             sub.wish = reply.retry_after;
             sub.step(SubBatchStatus::InProgress);
+            ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
             sub.note(ctx.now.wall, format!("created as {}", batch.id));
             let text = format!(
                 "{} created at {}: {} requests",

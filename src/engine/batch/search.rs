@@ -89,6 +89,7 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
         sub.entry.ended_at = batch.ended_at.or(Some(ctx.now.wall));
     }
     sub.next = ctx.now.mono;
+    ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
     sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
     let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
     let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);

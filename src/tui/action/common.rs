@@ -1,15 +1,18 @@
 //! Actions that belong to no screen of their own: to lists, to all screens, to the overlays.
 
-use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Requests, Runs};
+use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, QuitDialog, Reader, Requests, Runs};
 use super::{Action, ActionInfo, Context, changing, entry};
 
 /// Screens that are a list.
-const A_LIST: &[Context] = &[Runs, Batches];
+const A_LIST: &[Context] = &[Runs, Batches, Requests];
 
 const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 
 /// Screens about a run.
 const OF_A_RUN: &[Context] = &[Live, Batches, Requests, Log];
+
+/// Screens of which something can be copied.
+const COPIES: &[Context] = &[Runs, Live, Batches, Requests];
 
 /// What is always within reach, first in the key bar.
 pub const FIRST: &[ActionInfo] = &[
@@ -29,9 +32,13 @@ pub const FIRST: &[ActionInfo] = &[
 pub const LISTS: &[ActionInfo] = &[
     entry(Action::MoveDown, "move-down", &["down", "j"], "select the next row", None, A_LIST),
     entry(Action::MoveUp, "move-up", &["up", "k"], "select the previous row", None, A_LIST),
-    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), &[Runs]),
-    entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), &[Batches]),
-    entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), &[Batches]),
+    entry(Action::First, "first", &["home", "g"], "select the first row", None, A_LIST),
+    entry(Action::Last, "last", &["end", "G"], "select the last row", None, A_LIST),
+    entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
+    entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
+    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), A_LIST),
+    entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), A_LIST),
+    entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), A_LIST),
     entry(Action::Follow, "follow", &["f"], "follow the oldest open one", Some("follow"), &[Batches]),
 ];
 
@@ -43,6 +50,8 @@ pub const SCREENS: &[ActionInfo] = &[
     entry(Action::ShowBatches, "show-batches", &["4", "b"], "show the sub-batches", Some("batches"), &Context::SCREENS),
     entry(Action::ShowRequests, "show-requests", &["5"], "show the requests by outcome", None, &Context::SCREENS),
     entry(Action::ShowLog, "show-log", &["6"], "show the log", None, &Context::SCREENS),
+    entry(Action::NextScreen, "next-screen", &["]"], "show the screen to the right", None, &Context::SCREENS),
+    entry(Action::PreviousScreen, "previous-screen", &["["], "show the screen to the left", None, &Context::SCREENS),
     entry(
         Action::Back,
         "back",
@@ -55,6 +64,9 @@ pub const SCREENS: &[ActionInfo] = &[
 
 /// What is seldom needed.
 pub const LAST: &[ActionInfo] = &[
+    entry(Action::Copy, "copy", &["y"], "copy the id or path of what is selected", Some("copy"), COPIES),
+    entry(Action::Freeze, "freeze", &["z"], "hold the picture, or let it go on", None, OF_A_RUN),
+    entry(Action::NextTheme, "next-theme", &["T"], "change to the next theme", None, &Context::SCREENS),
     entry(
         Action::ToggleMouse,
         "toggle-mouse",
@@ -73,8 +85,9 @@ pub const LAST: &[ActionInfo] = &[
 pub const OVERLAYS: &[ActionInfo] = &[
     entry(Action::CloseHelp, "close-help", &["esc", "?", "f1", "q"], "close the help", Some("close"), &[Help]),
     entry(Action::HelpSearch, "help-search", &["/"], "search by name, key or text", Some("search"), &[Help]),
-    entry(Action::HelpDown, "help-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help]),
-    entry(Action::HelpUp, "help-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help]),
+    entry(Action::CloseReader, "close-reader", &["esc", "q", "enter"], "close the text", Some("close"), &[Reader]),
+    entry(Action::ScrollDown, "scroll-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help, Reader]),
+    entry(Action::ScrollUp, "scroll-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help, Reader]),
     entry(Action::KeepText, "keep-text", &["enter"], "keep the text of the field", Some("keep"), &[Field]),
     entry(Action::DropText, "drop-text", &["esc"], "give up the text of the field", Some("drop"), &[Field]),
     entry(Action::Drain, "drain", &["d"], "let what is in flight finish, then leave", Some("drain"), &[QuitDialog]),

@@ -26,6 +26,8 @@ pub enum Context {
     Log,
     /// The help overlay.
     Help,
+    /// A text to be read: a report, or what could not be copied.
+    Reader,
     /// A text field, of the help or of a screen: printable keys are text.
     Field,
     /// The dialog that asks what to do with a running job.
@@ -36,7 +38,7 @@ pub enum Context {
 
 impl Context {
     /// All of them.
-    pub const ALL: [Context; 10] = [
+    pub const ALL: [Context; 11] = [
         Context::Runs,
         Context::Planner,
         Context::Live,
@@ -44,6 +46,7 @@ impl Context {
         Context::Requests,
         Context::Log,
         Context::Help,
+        Context::Reader,
         Context::Field,
         Context::QuitDialog,
         Context::ConfirmDialog,
@@ -68,6 +71,7 @@ impl Context {
             Context::Requests => "requests",
             Context::Log => "log",
             Context::Help => "help",
+            Context::Reader => "reader",
             Context::Field => "field",
             Context::QuitDialog => "quit-dialog",
             Context::ConfirmDialog => "confirm-dialog",
@@ -94,6 +98,10 @@ pub enum Action {
     ShowRequests,
     /// Show the log.
     ShowLog,
+    /// Show the screen to the right.
+    NextScreen,
+    /// Show the screen to the left.
+    PreviousScreen,
     /// Give up the filter, take the message away, or go back to the screen before.
     Back,
     /// Select the next row.
@@ -118,6 +126,22 @@ pub enum Action {
     Follow,
     /// Show the selected run.
     OpenRun,
+    /// Go on with the selected run; asks first.
+    ResumeRun,
+    /// As ResumeRun, and also what a policy left; asks first.
+    ReDriveRun,
+    /// Write the results of the selected run as lines of JSON.
+    ExportRun,
+    /// Write the results of the selected run as a table.
+    ExportTable,
+    /// Say what happened in the selected run.
+    ReportRun,
+    /// Delete the selected run; asks first.
+    DeleteRun,
+    /// Start the demo.
+    StartDemo,
+    /// Look for runs again.
+    LookAgain,
     /// Pause or resume the run.
     PauseRun,
     /// Select the next org.
@@ -154,6 +178,20 @@ pub enum Action {
     ReDriveSubBatch,
     /// Leave the selected sub-batch as it is.
     LeaveSubBatch,
+    /// Hold the picture, or let it go on.
+    Freeze,
+    /// Copy what is selected.
+    Copy,
+    /// Change to the next theme.
+    NextTheme,
+    /// Show the selected request in full, or close it.
+    InspectRequest,
+    /// Scroll what is shown in full down.
+    InspectDown,
+    /// Scroll what is shown in full up.
+    InspectUp,
+    /// Send the selected request again.
+    ReDriveRequest,
     /// Take or release the mouse.
     ToggleMouse,
     /// Take the message away.
@@ -168,10 +206,12 @@ pub enum Action {
     CloseHelp,
     /// Search in the help.
     HelpSearch,
-    /// Scroll the help down.
-    HelpDown,
-    /// Scroll the help up.
-    HelpUp,
+    /// Scroll what is read down.
+    ScrollDown,
+    /// Scroll what is read up.
+    ScrollUp,
+    /// Close what is read.
+    CloseReader,
     /// Keep the text of the field and leave it.
     KeepText,
     /// Give up the text of the field and leave it.

@@ -6,6 +6,7 @@ use crate::report::format;
 use crate::tui::action::Context::Batches;
 use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::commands::{confirm, say, send};
+use crate::tui::field::TextField;
 use crate::tui::state::{Ask, Deed, Tone, UiState, shown_run};
 use crate::tui::update::Reaction;
 
@@ -92,7 +93,7 @@ impl Filter {
 }
 
 /// What the screen remembers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchesUi {
     /// The selected sub-batch, by its index; the first one without, unless it follows.
     pub selected: Option<u32>,
@@ -100,6 +101,8 @@ pub struct BatchesUi {
     pub sort: Sort,
     /// Which are shown.
     pub filter: Filter,
+    /// Only those are shown whose org, id or state contains this.
+    pub search: TextField,
     /// The selection follows the one to worry about: one that asks, else the oldest that could be canceled, else the oldest.
     pub follow: bool,
 }
@@ -107,7 +110,13 @@ pub struct BatchesUi {
 /// It follows until the operator selects another.
 impl Default for BatchesUi {
     fn default() -> BatchesUi {
-        BatchesUi { selected: None, sort: Sort::default(), filter: Filter::default(), follow: true }
+        BatchesUi {
+            selected: None,
+            sort: Sort::default(),
+            filter: Filter::default(),
+            search: TextField::default(),
+            follow: true,
+        }
     }
 }
 
@@ -125,7 +134,11 @@ impl BatchesUi {
             Filter::Open => sub.status != SubBatchStatus::Planned && !sub.status.is_over(),
             Filter::Asks => sub.question.is_some(),
         };
-        let mut rows: Vec<&SubBatchView> = view.sub_batches.iter().filter(shown).collect();
+        let text = |sub: &SubBatchView| {
+            format!("{} {} {} {}", sub.index, sub.org, sub.batch_id.as_deref().unwrap_or_default(), sub.status)
+        };
+        let found = |sub: &&SubBatchView| self.search.is_empty() || self.search.matches(&text(sub));
+        let mut rows: Vec<&SubBatchView> = view.sub_batches.iter().filter(shown).filter(found).collect();
         match self.sort {
             Sort::Index => {}
             Sort::Age => rows.sort_by_key(|sub| std::cmp::Reverse(sub.age_ms)),
@@ -191,13 +204,13 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     let Some((run, view)) = batches_of(snapshot) else { return Vec::new() };
     let slot = run.slot;
     let index = selected(ui, snapshot).map(|(_, sub)| sub.index);
+    let page = usize::from(ui.size.1) / 2;
     let screen = &mut ui.batches;
     match action {
-        Action::MoveDown | Action::MoveUp => {
+        Action::MoveDown | Action::MoveUp | Action::PageDown | Action::PageUp | Action::First | Action::Last => {
             let rows = screen.rows(view);
-            let at = screen.selected_ix(&rows);
-            let next = if action == Action::MoveDown { at + 1 } else { at.saturating_sub(1) };
-            if let Some(sub) = rows.get(next.min(rows.len().saturating_sub(1))) {
+            let next = super::moved(action, screen.selected_ix(&rows), rows.len(), page);
+            if let Some(sub) = rows.get(next) {
                 screen.selected = Some(sub.index);
             }
             screen.follow = false;

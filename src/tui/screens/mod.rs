@@ -13,8 +13,9 @@ pub mod runs;
 
 use super::action::{Action, Context};
 use super::backstage::Answer;
+use super::commands::say;
 use super::field::TextField;
-use super::state::UiState;
+use super::state::{Overlay, Tone, UiState, shown_run};
 use super::update::Reaction;
 use super::view::hit::Target;
 use crate::model::{Mono, Snapshot};
@@ -86,7 +87,9 @@ impl Screen {
 pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Batches => Some(&ui.batches.search),
+        Screen::Requests => Some(&ui.requests.filter),
+        Screen::Planner | Screen::Live | Screen::Log => None,
     }
 }
 
@@ -94,7 +97,9 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
 pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Batches => Some(&mut ui.batches.search),
+        Screen::Requests => Some(&mut ui.requests.filter),
+        Screen::Planner | Screen::Live | Screen::Log => None,
     }
 }
 
@@ -102,7 +107,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
 pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
     match ui.screen {
         Screen::Runs => runs::shown(ui),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => Vec::new(),
+        Screen::Requests => requests::shown(ui),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
     }
 }
 
@@ -115,18 +121,20 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         Screen::Runs => runs::valid(action, ui),
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
-        Screen::Planner | Screen::Requests | Screen::Log => Ok(()),
+        Screen::Requests => requests::valid(action, ui),
+        Screen::Planner | Screen::Log => Ok(()),
     }
 }
 
 /// What an action does on the screen that is shown.
 pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match ui.screen {
-        Screen::Runs => runs::act(ui, action, now),
+        Screen::Runs => runs::act(ui, action, snapshot, now),
         Screen::Live => live::act(ui, action, snapshot, now),
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
-        Screen::Planner | Screen::Requests => Vec::new(),
+        Screen::Requests => requests::act(ui, action, snapshot, now),
+        Screen::Planner => Vec::new(),
     }
 }
 
@@ -136,7 +144,8 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Org(ix) => live::select_ix(ui, ix, snapshot),
         Target::SubBatch { index, cancel } => return batches::click(ui, index, cancel, snapshot, now),
         Target::Run(ix) => runs::select_ix(ui, ix),
-        Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
+        Target::Request(at) => requests::click(ui, at, now),
+        Target::RequestInFull | Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
     }
     Vec::new()
 }
@@ -150,8 +159,20 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
             Vec::new()
         }
         Target::Log => live::scroll(ui, if down { Action::LogDown } else { Action::LogUp }),
-        Target::SubBatch { .. } | Target::Run(_) => act(ui, step, snapshot, now),
+        Target::RequestInFull => act(ui, if down { Action::InspectDown } else { Action::InspectUp }, snapshot, now),
+        Target::SubBatch { .. } | Target::Run(_) | Target::Request(_) => act(ui, step, snapshot, now),
         Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
+    }
+}
+
+/// What would be copied: the id or the path of what is selected.
+pub(super) fn to_copy(ui: &UiState, snapshot: &Snapshot) -> Option<String> {
+    match ui.screen {
+        Screen::Runs => ui.runs.selected_row().map(|row| row.dir.display().to_string()),
+        Screen::Live => shown_run(snapshot).map(|run| run.dir.clone()),
+        Screen::Batches => batches::selected(ui, snapshot).and_then(|(_, sub)| sub.batch_id.clone()),
+        Screen::Requests => ui.requests.row().map(|row| row.custom_id.to_string()),
+        Screen::Planner | Screen::Log => None,
     }
 }
 
@@ -160,5 +181,44 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
     match answer {
         Answer::Runs(found) => runs::found(ui, found, now),
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
+        Answer::Requests(page) => requests::found(ui, page, now),
+        Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
+        Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),
+        Answer::Deleted(deleted) => runs::deleted(ui, deleted, now),
+        Answer::Said(Ok(text)) => {
+            say(ui, text, Tone::Good, now);
+            Vec::new()
+        }
+        Answer::Report(Ok(text)) => {
+            let lines = text.lines().map(str::to_owned).collect();
+            ui.overlay = Some(Overlay::Reader { title: "report", lines, scroll: 0 });
+            Vec::new()
+        }
+        Answer::Said(Err(why)) | Answer::Report(Err(why)) => {
+            say(ui, why, Tone::Bad, now);
+            Vec::new()
+        }
+    }
+}
+
+/// Time passes over the screen that is shown.
+pub(super) fn tick(ui: &mut UiState, now: Mono) -> Vec<Reaction> {
+    match ui.screen {
+        Screen::Runs => runs::tick(ui, now),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => Vec::new(),
+    }
+}
+
+/// The row that a movement leads to, of `n` rows of which `page` are seen at once.
+pub(super) fn moved(action: Action, at: usize, n: usize, page: usize) -> usize {
+    let last = n.saturating_sub(1);
+    match action {
+        Action::MoveDown => (at + 1).min(last),
+        Action::MoveUp => at.saturating_sub(1),
+        Action::PageDown => (at + page.max(1)).min(last),
+        Action::PageUp => at.saturating_sub(page.max(1)),
+        Action::First => 0,
+        Action::Last => last,
+        _ => at.min(last),
     }
 }

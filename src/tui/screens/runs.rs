@@ -1,25 +1,124 @@
 //! The runs found: which are shown, which one is selected, and what can be done with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::model::Mono;
+use super::{Screen, moved};
+use crate::model::{Mono, RunStatus, Snapshot};
+use crate::report::format;
 use crate::tui::action::Context::Runs;
-use crate::tui::action::{Action, ActionInfo, entry};
-use crate::tui::backstage::{Errand, RunRow};
-use crate::tui::commands::say;
+use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
+use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunRow, RunsFound};
+use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
-use crate::tui::state::{Tone, UiState};
+use crate::tui::state::{Ask, Deed, Tone, UiState};
 use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
-pub const ACTIONS: &[ActionInfo] =
-    &[entry(Action::OpenRun, "open-run", &["enter", "o"], "show the selected run", Some("open"), &[Runs])];
+pub const ACTIONS: &[ActionInfo] = &[
+    entry(Action::OpenRun, "open-run", &["enter", "o"], "show the selected run", Some("open"), &[Runs]),
+    destroying(entry(
+        Action::ResumeRun,
+        "resume-run",
+        &["r"],
+        "go on with the run; says the cost and asks",
+        Some("resume"),
+        &[Runs],
+    )),
+    destroying(entry(
+        Action::ReDriveRun,
+        "redrive-run",
+        &["R"],
+        "resume, and send again what a policy left; asks",
+        Some("re-drive"),
+        &[Runs],
+    )),
+    entry(Action::ReportRun, "report-run", &["i"], "say what happened in the run", Some("report"), &[Runs]),
+    changing(entry(
+        Action::ExportRun,
+        "export-run",
+        &["e"],
+        "write the results to a file, as JSON lines",
+        Some("export"),
+        &[Runs],
+    )),
+    changing(entry(Action::ExportTable, "export-table", &["E"], "write the results to a file, as CSV", None, &[Runs])),
+    destroying(entry(
+        Action::DeleteRun,
+        "delete-run",
+        &["D", "delete"],
+        "delete the run and its results; asks",
+        Some("delete"),
+        &[Runs],
+    )),
+    changing(entry(
+        Action::StartDemo,
+        "start-demo",
+        &["d"],
+        "start the demo: no key, no network",
+        Some("demo"),
+        &[Runs],
+    )),
+    entry(Action::LookAgain, "look-again", &["f5", "ctrl-r"], "look for runs again", None, &[Runs]),
+];
+
+/// Between two looks at the disk while the list is shown.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// The newest.
+    #[default]
+    Newest,
+    /// What goes on, then what can be resumed.
+    State,
+    /// What has the most left.
+    Left,
+    /// What cost the most.
+    Cost,
+}
+
+impl Sort {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Sort::Newest => "newest",
+            Sort::State => "state",
+            Sort::Left => "left",
+            Sort::Cost => "cost",
+        }
+    }
+}
+
+/// Which are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// All.
+    #[default]
+    All,
+    /// Those that somebody drives.
+    Live,
+    /// Those that can be resumed.
+    Resumable,
+}
+
+impl Kind {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::All => "all",
+            Kind::Live => "live",
+            Kind::Resumable => "resumable",
+        }
+    }
+}
 
 /// What the screen remembers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunsUi {
-    /// The runs as they were found last, newest first; `None` while they are looked for the first time.
-    pub rows: Option<Vec<RunRow>>,
+    /// The runs as they were found last; `None` while they are looked for the first time.
+    pub found: Option<RunsFound>,
     /// When they were found.
     pub found_at: Mono,
     /// They are being looked for.
@@ -28,18 +127,39 @@ pub struct RunsUi {
     pub selected: Option<PathBuf>,
     /// Only runs that contain this are shown.
     pub filter: TextField,
+    /// What comes first.
+    pub sort: Sort,
+    /// Which are shown.
+    pub kind: Kind,
+}
+
+/// What the filter looks into.
+fn text_of(row: &RunRow) -> String {
+    let facts = row.facts.as_ref().map_or_else(Clone::clone, |facts| {
+        format!("{} {} {} {}", facts.run_id, facts.input, facts.standing, facts.path)
+    });
+    format!("{} {facts}", row.dir.display())
 }
 
 impl RunsUi {
-    /// The rows that the filter leaves.
+    /// The rows that kind and filter leave, in order. Those that cannot be read come last.
     pub fn shown(&self) -> Vec<&RunRow> {
-        let text = |row: &RunRow| {
-            let facts = row.facts.as_ref().map_or(String::new(), |facts| {
-                format!("{} {} {} {}", facts.run_id, facts.input, facts.standing, facts.path)
-            });
-            format!("{} {facts}", row.dir.display())
+        let of_kind = |row: &&RunRow| match (&row.facts, self.kind) {
+            (_, Kind::All) => true,
+            (Ok(facts), Kind::Live) => facts.owner.is_some(),
+            (Ok(facts), Kind::Resumable) => facts.resumable,
+            (Err(_), _) => false,
         };
-        self.rows.iter().flatten().filter(|row| self.filter.matches(&text(row))).collect()
+        let all = self.found.iter().flat_map(|found| &found.rows);
+        let mut rows: Vec<&RunRow> = all.filter(of_kind).filter(|row| self.filter.matches(&text_of(row))).collect();
+        let key = |facts: &RunFacts| match self.sort {
+            Sort::Newest => 0,
+            Sort::State => u64::from(facts.owner.is_some()) * 2 + u64::from(facts.resumable),
+            Sort::Left => facts.counts.open(),
+            Sort::Cost => facts.cost.0,
+        };
+        rows.sort_by_key(|row| std::cmp::Reverse(row.facts.as_ref().map_or(None, |facts| Some(key(facts)))));
+        rows
     }
 
     /// Position of the selected row among those that are shown; the selection follows the run, not the row.
@@ -53,6 +173,11 @@ impl RunsUi {
         let shown = self.shown();
         shown.get(self.selected_ix(&shown)).copied()
     }
+
+    /// How many there are in all.
+    pub fn total(&self) -> usize {
+        self.found.as_ref().map_or(0, |found| found.rows.len())
+    }
 }
 
 /// The screen comes into view: the runs are looked for.
@@ -64,14 +189,19 @@ pub(super) fn shown(ui: &mut UiState) -> Vec<Reaction> {
     vec![Reaction::Ask { ticket: 0, errand: Errand::ListRuns }]
 }
 
+/// Time passes: other processes may have changed what is on the disk.
+pub(super) fn tick(ui: &mut UiState, now: Mono) -> Vec<Reaction> {
+    if now.since(ui.runs.found_at) < LOOK_EVERY { Vec::new() } else { shown(ui) }
+}
+
 /// The runs were looked for.
-pub(super) fn found(ui: &mut UiState, found: Result<Vec<RunRow>, String>, now: Mono) -> Vec<Reaction> {
+pub(super) fn found(ui: &mut UiState, found: Result<RunsFound, String>, now: Mono) -> Vec<Reaction> {
     ui.runs.looking = false;
     ui.runs.found_at = now;
     match found {
-        Ok(rows) => ui.runs.rows = Some(rows),
+        Ok(found) => ui.runs.found = Some(found),
         Err(why) => {
-            ui.runs.rows.get_or_insert_default();
+            ui.runs.found.get_or_insert_default();
             say(ui, why, Tone::Bad, now);
         }
     }
@@ -79,32 +209,163 @@ pub(super) fn found(ui: &mut UiState, found: Result<Vec<RunRow>, String>, now: M
 }
 
 pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
+    let of_a_run = [
+        Action::OpenRun,
+        Action::ResumeRun,
+        Action::ReDriveRun,
+        Action::ExportRun,
+        Action::ExportTable,
+        Action::ReportRun,
+        Action::DeleteRun,
+    ];
+    if [Action::Sort, Action::Show, Action::Filter].contains(&action) && ui.runs.total() == 0 {
+        return Err("there is no run to show".to_owned());
+    }
+    if !of_a_run.contains(&action) {
+        return Ok(());
+    }
+    let Some(row) = ui.runs.selected_row() else { return Err("there is no run to select".to_owned()) };
+    let facts = row.facts.as_ref().map_err(|why| format!("it cannot be read: {why}"))?;
     match action {
-        Action::OpenRun => match ui.runs.selected_row() {
-            None => Err("no run is selected".to_owned()),
-            Some(row) => row.facts.as_ref().map(|_| ()).map_err(|why| format!("it cannot be read: {why}")),
-        },
+        Action::ResumeRun | Action::ReDriveRun | Action::DeleteRun if facts.owner.is_some() => {
+            Err(format!("{} drives it; end that first", facts.owner.as_deref().unwrap_or("another process")))
+        }
+        Action::ResumeRun if !facts.resumable => Err("nothing is left to send".to_owned()),
         _ => Ok(()),
     }
 }
 
-pub(super) fn act(ui: &mut UiState, action: Action, now: Mono) -> Vec<Reaction> {
-    let at = ui.runs.selected_ix(&ui.runs.shown());
+pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match action {
-        Action::MoveDown => select_ix(ui, at + 1),
-        Action::MoveUp => select_ix(ui, at.saturating_sub(1)),
-        Action::OpenRun => {
-            let Some(dir) = ui.runs.selected_row().map(|row| row.dir.clone()) else { return Vec::new() };
-            return super::super::commands::ask(ui, Errand::Open { dir }, "open the run".to_owned(), now);
+        Action::Sort => {
+            ui.runs.sort = match ui.runs.sort {
+                Sort::Newest => Sort::State,
+                Sort::State => Sort::Left,
+                Sort::Left => Sort::Cost,
+                Sort::Cost => Sort::Newest,
+            };
+            Vec::new()
         }
-        _ => {}
+        Action::Show => {
+            ui.runs.kind = match ui.runs.kind {
+                Kind::All => Kind::Live,
+                Kind::Live => Kind::Resumable,
+                Kind::Resumable => Kind::All,
+            };
+            Vec::new()
+        }
+        Action::LookAgain => shown(ui),
+        Action::StartDemo => ask(ui, Errand::Demo, "start the demo".to_owned(), snapshot, now),
+        _ => act_on_selected(ui, action, snapshot, now),
     }
+}
+
+/// Whether a directory is that of the run that goes on here.
+pub fn is_shown(ui: &UiState, snapshot: &Snapshot, dir: &Path) -> bool {
+    let here = ui.driver == Driver::Here && !ui.is_over(snapshot);
+    here && snapshot.runs.iter().any(|run| Path::new(&run.dir) == dir)
+}
+
+fn act_on_selected(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let (dir, facts) = match ui.runs.selected_row() {
+        Some(RunRow { dir, facts: Ok(facts) }) => (dir.clone(), Some(facts.clone())),
+        Some(RunRow { dir, .. }) => (dir.clone(), None),
+        None => return Vec::new(),
+    };
+    let (errand, what) = match action {
+        Action::OpenRun if is_shown(ui, snapshot, &dir) => {
+            ui.go_to(Screen::Live);
+            return Vec::new();
+        }
+        Action::OpenRun => (Errand::Open { dir }, "open the run"),
+        Action::ResumeRun => (Errand::Assess { dir, re_drive: false }, "find out what is left to send"),
+        Action::ReDriveRun => (Errand::Assess { dir, re_drive: true }, "find out what would be sent again"),
+        Action::ExportRun => (Errand::Export { dir, csv: false }, "write the results"),
+        Action::ExportTable => (Errand::Export { dir, csv: true }, "write the results as CSV"),
+        Action::ReportRun => (Errand::Report { dir }, "report"),
+        Action::DeleteRun => {
+            if let Some(facts) = facts {
+                confirm(ui, delete_question(dir, &facts));
+            }
+            return Vec::new();
+        }
+        _ => {
+            let shown = ui.runs.shown();
+            let next = moved(action, ui.runs.selected_ix(&shown), shown.len(), usize::from(ui.size.1) / 2);
+            select_ix(ui, next);
+            return Vec::new();
+        }
+    };
+    ask(ui, errand, what.to_owned(), snapshot, now)
+}
+
+fn delete_question(dir: PathBuf, facts: &RunFacts) -> Ask {
+    let counts = &facts.counts;
+    let mut lines = vec![
+        format!("{}: {}.", facts.input, facts.standing),
+        dir.display().to_string(),
+        String::new(),
+        format!(
+            "{} results that cost {} are deleted with it; {} requests are left unsent.",
+            format::count(counts.done()),
+            format::money(facts.cost),
+            format::count(counts.open())
+        ),
+        "What is in the cache stays there. This cannot be taken back.".to_owned(),
+    ];
+    if facts.status != RunStatus::Finished && counts.in_flight > 0 {
+        lines.push(format!("{} were in flight when it was cut off.", format::count(counts.in_flight)));
+    }
+    lines.extend([String::new(), "y  delete it    Esc  keep it".to_owned()]);
+    let errand = Errand::Delete { dir, run_id: facts.run_id.clone(), done: counts.done() };
+    let deed = Deed::Errand { errand, what: format!("delete {}", facts.run_id) };
+    Ask { title: "delete the run?", lines, keep: "Keep", agree: "Delete", deed }
+}
+
+/// What a resume would send is known: the gate opens.
+pub(super) fn assessed(ui: &mut UiState, assessed: Result<Assessment, String>, now: Mono) -> Vec<Reaction> {
+    let assessed = match assessed {
+        Ok(assessed) => assessed,
+        Err(why) => {
+            say(ui, why, Tone::Bad, now);
+            return Vec::new();
+        }
+    };
+    if ui.overlay.is_some() {
+        say(ui, "the answer came while something else was asked; ask again".to_owned(), Tone::Bad, now);
+        return Vec::new();
+    }
+    let Assessment { dir, re_drive, input, n_left, cost, orgs } = assessed;
+    let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left)), dir.display().to_string()];
+    if n_left > 0 {
+        lines.extend([String::new(), format!("Over {}.", orgs.join(", ")), format!("Projected cost: {cost}.")]);
+    }
+    if re_drive {
+        lines.push("Also what a policy left re-drivable is sent again.".to_owned());
+    }
+    lines.extend([String::new(), "y  go on    Esc  not now".to_owned()]);
+    let deed =
+        Deed::Errand { errand: Errand::Resume { dir, re_drive, agreed: n_left }, what: format!("go on with {input}") };
+    confirm(ui, Ask { title: "go on with the run?", lines, keep: "Not now", agree: "Go on", deed });
     Vec::new()
+}
+
+/// A run is gone, or is not.
+pub(super) fn deleted(ui: &mut UiState, deleted: Result<PathBuf, String>, now: Mono) -> Vec<Reaction> {
+    match deleted {
+        Ok(dir) => {
+            say(ui, format!("deleted: {}", dir.display()), Tone::Good, now);
+            if let Some(found) = &mut ui.runs.found {
+                found.rows.retain(|row| row.dir != dir);
+            }
+        }
+        Err(why) => say(ui, format!("not deleted: {why}"), Tone::Bad, now),
+    }
+    shown(ui)
 }
 
 /// Selects a row by its position among those that are shown.
 pub(super) fn select_ix(ui: &mut UiState, ix: usize) {
-    let shown = ui.runs.shown();
-    let row = shown.get(ix).or(shown.last()).map(|row| row.dir.clone());
+    let row = ui.runs.shown().get(ix).map(|row| row.dir.clone());
     ui.runs.selected = row.or(ui.runs.selected.take());
 }

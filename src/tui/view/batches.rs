@@ -76,14 +76,19 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     put(buf, area, 0, [styled(strip(view, aged), theme.strong)]);
     put(buf, area, 1, sums(view, usize::from(area.width), theme));
     let marks = format!(
-        " sorted by {} · showing {}{}",
+        " {} of {} · sorted by {} · showing {}{}",
+        rows.len(),
+        view.sub_batches.len(),
         screen.sort.as_str(),
         screen.filter.as_str(),
         if screen.follow { " · following the oldest" } else { "" }
     );
-    put(buf, area, 2, [styled(marks.clone(), theme.dim)]);
+    let mut head = vec![styled(marks, theme.dim)];
+    head.extend(super::filter_spans(&screen.search, theme));
     let legend = legend(view);
-    if width(&marks) + width(&legend) + 3 <= usize::from(area.width) {
+    let taken: usize = head.iter().map(Span::width).sum();
+    put(buf, area, 2, head);
+    if taken + width(&legend) + 3 <= usize::from(area.width) {
         put_right(buf, area, 2, [styled(legend, theme.dim)]);
     }
     let columns = Columns::of(area.width);

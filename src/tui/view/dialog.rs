@@ -19,7 +19,7 @@ fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) 
     match overlay {
         Overlay::Quit { .. } => ("leave?", quit_words(snapshot)),
         Overlay::Confirm { ask, .. } => (ask.title, ask.lines.iter().map(|line| harmless(line).into_owned()).collect()),
-        Overlay::Help { .. } => ("", Vec::new()),
+        Overlay::Help { .. } | Overlay::Reader { .. } => ("", Vec::new()),
     }
 }
 

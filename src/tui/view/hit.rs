@@ -8,7 +8,7 @@ use crate::tui::screens::Screen;
 use crate::tui::state::{Overlay, UiState};
 
 use super::layout::{Density, place};
-use super::{banner, batches, dialog, help, runs, tabs};
+use super::{banner, batches, dialog, help, requests, runs, tabs};
 
 /// Something that reacts to the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub enum Target {
     Screen(Screen),
     /// A run, by its position among those that are shown.
     Run(usize),
+    /// A request, by its position among those that match.
+    Request(usize),
+    /// The request that is shown in full.
+    RequestInFull,
     /// An org, by its position in the picture.
     Org(usize),
     /// The log.
@@ -43,7 +47,7 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
         return None;
     }
     match &ui.overlay {
-        Some(Overlay::Help { .. }) => help::area(frame).contains(here).then_some(Target::Help),
+        Some(Overlay::Help { .. } | Overlay::Reader { .. }) => help::area(frame).contains(here).then_some(Target::Help),
         Some(overlay) => dialog::places(overlay, snapshot, frame)
             .1
             .iter()
@@ -56,7 +60,8 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
             Screen::Live => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
             Screen::Batches => batches::hit(ui, snapshot, layout.middle(), here),
             Screen::Log => layout.middle().contains(here).then_some(Target::Log),
-            Screen::Planner | Screen::Requests => None,
+            Screen::Requests => requests::hit(ui, layout.middle(), here),
+            Screen::Planner => None,
         },
     }
 }

@@ -15,12 +15,15 @@ pub mod layout;
 pub mod panes;
 pub mod pictures;
 pub mod planner;
+pub mod reader;
 pub mod requests;
 pub mod rows;
 pub mod runs;
 pub mod tabs;
 pub mod words;
 
+#[cfg(test)]
+mod matrix;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +34,7 @@ use ratatui::text::{Line, Span};
 
 use crate::model::{Mono, Snapshot};
 use crate::report::text;
+use crate::tui::field::TextField;
 use crate::tui::log::LogPane;
 use crate::tui::screens::Screen;
 use crate::tui::state::{Overlay, UiState};
@@ -76,7 +80,7 @@ pub struct Scene<'s> {
 /// ```
 pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
     let area = buf.area;
-    let banners = banner::banners(scene.ui, scene.snapshot);
+    let banners = banner::banners(scene.ui, scene.snapshot, scene.now);
     let layout = layout::place(area, scene.ui, scene.snapshot, banners.len());
     if layout.density == Density::TooSmall {
         too_small(buf, scene, layout.header);
@@ -110,6 +114,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
         footer::render(buf, scene, &layout);
         match &scene.ui.overlay {
             Some(Overlay::Help { .. }) => help::render(buf, scene, area),
+            Some(Overlay::Reader { title, lines, scroll }) => reader::render(buf, scene, area, (title, lines, *scroll)),
             Some(overlay) => dialog::render(buf, scene, overlay, area),
             None => {}
         }
@@ -158,13 +163,26 @@ fn log(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
             scene.ui.keymap.hint(crate::tui::action::Action::LogFollow)
         ));
     }
-    let mut rule = "──".to_owned();
-    rule.push_str(&title);
-    let used = text::width(&rule);
-    rule.push_str(&"─".repeat(usize::from(area.width).saturating_sub(used)));
+    let rule = rule(&format!("──{title}"), usize::from(area.width));
     put(buf, area, 0, [Span::styled(rule, scene.theme.frame)]);
     let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
     scene.log.render(body.intersection(buf.area), buf, scene.theme);
+}
+
+/// A rule across the screen that begins with a title.
+pub(super) fn rule(title: &str, columns: usize) -> String {
+    let title = text::cut(title, columns).into_owned();
+    let rest = columns.saturating_sub(text::width(&title));
+    format!("{title}{}", "─".repeat(rest))
+}
+
+/// A filter in the head of a list: nothing when there is none, with a cursor while it is edited.
+pub(super) fn filter_spans(field: &TextField, theme: &Theme) -> Vec<Span<'static>> {
+    if !field.editing && field.text.is_empty() {
+        return Vec::new();
+    }
+    let cursor = if field.editing { "▏" } else { "" };
+    vec![styled(" · filter: ", theme.dim), styled(format!("{}{cursor}", text::harmless(&field.text)), theme.selected)]
 }
 
 /// Writes spans into row `row` of `area`, cut at its right edge; nothing when the row is not in it.

@@ -1,22 +1,35 @@
-//! The runs found, as a table.
+//! The runs found: a table, and what there is to say of the selected one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::report::format;
-use crate::report::text::{fit, fit_right, harmless};
-use crate::tui::backstage::RunRow;
+use crate::model::RunStatus;
+use crate::report::text::{cut, fit, fit_right, harmless};
+use crate::report::{format, summary};
+use crate::tui::action::Action;
+use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
+use crate::tui::screens::runs::is_shown;
 use crate::tui::state::UiState;
 
 use super::hit::Target;
-use super::{Scene, put, styled};
+use super::words::{Weight, status};
+use super::{Scene, bars, put, styled};
 
-/// Rows above the table.
+/// Rows above the table: the sum, the heading.
 const ABOVE: u16 = 2;
+/// Rows of the detail, where there is room.
+const DETAIL: u16 = 7;
+/// Columns of a row's bar, where there is room.
+const BAR: usize = 16;
 
-fn table(area: Rect) -> Rect {
-    Rect { y: area.y + ABOVE.min(area.height), height: area.height.saturating_sub(ABOVE), ..area }
+/// The table, and the detail below it.
+fn split(area: Rect) -> (Rect, Rect) {
+    let below = area.height.saturating_sub(ABOVE);
+    let detail = if below >= 2 * DETAIL { DETAIL } else { 0 };
+    let table = Rect { y: area.y + ABOVE.min(area.height), height: below - detail, ..area };
+    (table, Rect { y: table.y + table.height, height: detail, ..area })
 }
 
 /// The first row that is shown, so that the selected one is among them.
@@ -26,7 +39,7 @@ fn scrolled(selected: usize, rows: u16) -> usize {
 
 /// What is under the pointer.
 pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
-    let table = table(area);
+    let (table, _) = split(area);
     let shown = ui.runs.shown();
     let first = scrolled(ui.runs.selected_ix(&shown), table.height);
     let ix = first + usize::from(here.y.checked_sub(table.y)?);
@@ -36,57 +49,209 @@ pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
 /// Draws the screen.
 ///
 /// ```text
-///  runs 3 of 12
-///    status                done        of             cost  directory
-///  › cut off while running  61,234   100,000   61.2 %  $18.53  /home/me/.local/share/fandeck/runs/20261129-…
+///  runs 3 of 12 · filter: judge · sorted by newest · showing all
+///    state                   done                      of   path       cost     made  input
+///  › ■ cut off while running  61.2 % ██████████······ 100,000  sync     $18.53   3h ago  judge-input.jsonl
+///    ✓ finished                100 % ████████████████  20,000  batch     $4.10   2d ago  labels.jsonl
+/// ── judge-input.jsonl ──────────────────────────────────────────────────────────────────────────
+///  directory  /home/me/.local/share/fandeck/runs/20261129-101500-judge-input-x4k2
+///  outcomes   61,200 succeeded · 12 refused · 38,788 unsent
 /// ```
 pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let ui = &scene.ui.runs;
-    let Some(rows) = &ui.rows else {
+    let Some(found) = &ui.found else {
         return put(buf, area, 0, [styled(" looking for runs", theme.dim)]);
     };
-    let shown = ui.shown();
-    let of = if shown.len() == rows.len() { String::new() } else { format!(" of {}", rows.len()) };
-    put(buf, area, 0, [styled(format!(" runs {}{of}", shown.len()), theme.strong)]);
-    if rows.is_empty() {
-        return put(buf, area, ABOVE, [styled(" none yet: fandeck demo, or fandeck run FILE", theme.text)]);
+    if found.rows.is_empty() {
+        return welcome(buf, scene, found, area);
     }
-    let heading = format!(
-        "   {} {} {} {} {}  directory",
-        fit("status", 22),
-        fit_right("done", 9),
-        fit_right("of", 9),
-        fit_right("", 7),
-        fit_right("cost", 9)
-    );
-    put(buf, area, 1, [styled(heading, theme.dim)]);
+    let shown = ui.shown();
+    head(buf, scene, shown.len(), area);
+    let (table, detail) = split(area);
+    if shown.is_empty() {
+        let back = scene.ui.keymap.hint(Action::Back);
+        put(buf, table, 0, [styled(format!(" no run matches; {back} drops the filter"), theme.warn)]);
+        return;
+    }
+    let columns = Columns::of(area.width);
+    put(buf, area, 1, [styled(columns.heading(), theme.dim)]);
     let at = ui.selected_ix(&shown);
-    let table = table(area);
     let first = scrolled(at, table.height);
     for (row, (ix, run)) in (0..table.height).zip(shown.iter().enumerate().skip(first)) {
-        put(buf, table, row, line(scene, run, ix == at));
+        put(buf, table, row, columns.line(scene, run, ix == at));
+    }
+    if let Some(run) = shown.get(at) {
+        details(buf, scene, run, detail);
     }
 }
 
-fn line(scene: &Scene<'_>, run: &RunRow, selected: bool) -> Vec<Span<'static>> {
+fn head(buf: &mut Buffer, scene: &Scene<'_>, n: usize, area: Rect) {
     let theme = scene.theme;
-    let base = if selected { theme.strong } else { theme.text };
-    let mut spans = vec![styled(if selected { " › " } else { "   " }, theme.selected)];
-    match &run.facts {
-        Ok(facts) => {
-            let state = if facts.owner.is_some() { theme.good } else { base };
-            let counts = &facts.counts;
-            spans.extend([
-                styled(format!("{} ", fit(&harmless(&facts.standing), 22)), state),
-                styled(format!("{} ", fit_right(&format::count(counts.done()), 9)), base),
-                styled(format!("{} ", fit_right(&format::count(counts.total), 9)), base),
-                styled(format!("{} ", fit_right(&format::share(counts.done(), counts.total), 7)), base),
-                styled(format!("{}  ", fit_right(&format::money(facts.cost), 9)), base),
-            ]);
-        }
-        Err(why) => spans.push(styled(format!("{}  ", fit(&harmless(&format!("unreadable: {why}")), 60)), theme.warn)),
+    let ui = &scene.ui.runs;
+    let of = if n == ui.total() { String::new() } else { format!(" of {}", format::count(ui.total() as u64)) };
+    let mut spans = vec![styled(format!(" runs {}{of}", format::count(n as u64)), theme.strong)];
+    spans.extend(super::filter_spans(&ui.filter, theme));
+    let marks = format!(" · sorted by {} · showing {}", ui.sort.as_str(), ui.kind.as_str());
+    spans.push(styled(marks, theme.dim));
+    put(buf, area, 0, spans);
+}
+
+/// What somebody sees who has no run yet.
+fn welcome(buf: &mut Buffer, scene: &Scene<'_>, found: &RunsFound, area: Rect) {
+    let theme = scene.theme;
+    let key = |action| scene.ui.keymap.hint(action);
+    let mut lines = vec![
+        (String::new(), "No runs yet.".to_owned(), theme.strong),
+        (String::new(), String::new(), theme.text),
+        (
+            key(Action::StartDemo),
+            "the demo: everything, simulated; no key, no network, nothing to pay".to_owned(),
+            theme.key,
+        ),
+        (key(Action::Help), "the keys of this screen".to_owned(), theme.text),
+        (key(Action::Quit), "leave, and run a file of your own: fandeck run FILE".to_owned(), theme.text),
+        (String::new(), String::new(), theme.text),
+    ];
+    if found.orgs.is_empty() {
+        let text = "No key is set. Real runs need one: export ANTHROPIC_API_KEY=…".to_owned();
+        lines.push((String::new(), text, theme.warn));
+    } else {
+        let orgs = found.orgs.iter().map(|label| harmless(label).into_owned()).collect::<Vec<_>>().join(", ");
+        lines.push((String::new(), format!("Orgs with a key: {orgs}."), theme.text));
     }
-    spans.push(styled(harmless(&run.dir.display().to_string()).into_owned(), theme.dim));
-    spans
+    lines.push((String::new(), format!("Looked in {}.", harmless(&found.place.display().to_string())), theme.dim));
+    for (row, (key, text, style)) in (1..).zip(lines) {
+        let gap = if key.is_empty() { "" } else { "   " };
+        let text = cut(&text, usize::from(area.width).saturating_sub(8)).into_owned();
+        put(buf, area, row, [styled(format!("  {key}{gap}"), theme.key), styled(text, style)]);
+    }
+}
+
+/// Which columns there is room for.
+struct Columns {
+    state: usize,
+    bar: bool,
+    money: bool,
+    made: bool,
+    rest: usize,
+}
+
+impl Columns {
+    fn of(width: u16) -> Columns {
+        let width = usize::from(width);
+        let (bar, money, made) = (width >= 110, width >= 64, width >= 78);
+        let state = if width >= 100 { 26 } else { 16 };
+        // Marks, state, share; then total, path and money; then age.
+        let used = 3 + state + 9 + usize::from(bar) * (BAR + 1) + usize::from(money) * 27 + usize::from(made) * 10;
+        Columns { state, bar, money, made, rest: width.saturating_sub(used) }
+    }
+
+    fn heading(&self) -> String {
+        let mut text = format!("   {} {}", fit("state", self.state), fit_right("done", 7));
+        if self.bar {
+            text.push_str(&" ".repeat(BAR + 1));
+        }
+        if self.money {
+            text.push_str(&format!(" {} {} {}", fit_right("of", 10), fit("path", 5), fit_right("cost", 9)));
+        }
+        if self.made {
+            text.push_str(&format!(" {}", fit_right("made", 9)));
+        }
+        text.push_str("  input");
+        text
+    }
+
+    fn line(&self, scene: &Scene<'_>, run: &RunRow, selected: bool) -> Vec<Span<'static>> {
+        let theme = scene.theme;
+        let base = if selected { theme.strong } else { theme.text };
+        let mut spans = vec![styled(if selected { " › " } else { "   " }, theme.selected)];
+        let facts = match &run.facts {
+            Ok(facts) => facts,
+            Err(why) => {
+                let dir = run.dir.display();
+                spans.push(styled(format!("× unreadable: {}: {}", dir, harmless(why)), theme.warn));
+                return spans;
+            }
+        };
+        let counts = &facts.counts;
+        let (glyph, style) = state(facts, theme);
+        spans.push(styled(format!("{} ", fit(&format!("{glyph} {}", facts.standing), self.state)), style));
+        spans.push(styled(fit_right(&format::share(counts.done(), counts.total), 7), base));
+        if self.bar {
+            spans.push(Span::raw(" "));
+            spans.extend(bars::outcomes(counts, BAR, theme));
+        }
+        if self.money {
+            spans.push(styled(format!(" {} ", fit_right(&format::count(counts.total), 10)), base));
+            spans.push(styled(format!("{} ", fit(facts.path.as_str(), 5)), base));
+            spans.push(styled(fit_right(&format::money(facts.cost), 9), base));
+        }
+        if self.made {
+            spans.push(styled(format!(" {}", fit_right(&made(scene, facts), 9)), theme.dim));
+        }
+        let input = cut(&harmless(&facts.input), self.rest.saturating_sub(2)).into_owned();
+        spans.push(styled(format!("  {input}"), base));
+        spans
+    }
+}
+
+/// The glyph and the look of a run's state.
+fn state(facts: &RunFacts, theme: &crate::tui::theme::Theme) -> (char, Style) {
+    let word = status(facts.status);
+    match (&facts.owner, facts.status.is_over()) {
+        (Some(_), _) => (word.glyph, word.style(theme)),
+        (None, false) if facts.status != RunStatus::Planned => ('!', theme.warn),
+        (None, _) if word.weight == Weight::Well => (word.glyph, theme.good),
+        (None, _) => (word.glyph, theme.warn),
+    }
+}
+
+/// How long ago it was made, by the moment at which it was found.
+fn made(scene: &Scene<'_>, facts: &RunFacts) -> String {
+    let at = scene.ui.runs.found.as_ref().map_or(0, |found| found.at.0);
+    let ms = u64::try_from(at.saturating_sub(facts.created_at.0)).unwrap_or(0);
+    format!("{} ago", format::age(ms))
+}
+
+/// What there is to say of the selected run.
+fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
+    let theme = scene.theme;
+    let width = usize::from(area.width);
+    let Ok(facts) = &run.facts else { return };
+    let title = format!("── {} ", harmless(&facts.input));
+    put(buf, area, 0, [styled(super::rule(&title, width), theme.frame)]);
+    let mut lines = vec![
+        ("run", facts.run_id.clone()),
+        ("directory", run.dir.display().to_string()),
+        ("outcomes", summary::outcomes(&facts.counts)),
+    ];
+    if let Some(owner) = &facts.owner {
+        lines.push(("owner", format!("{owner}, heartbeat {} ago", format::age(facts.heartbeat_ms))));
+    }
+    if let Some(reason) = &facts.reason {
+        lines.push(("reason", reason.clone()));
+    }
+    lines.push(("next", next(scene, run, facts)));
+    for (row, (name, value)) in (1..area.height).zip(lines) {
+        let value = cut(&harmless(&value), width.saturating_sub(13)).into_owned();
+        put(buf, area, row, [styled(format!(" {name:<10} "), theme.dim), styled(value, theme.text)]);
+    }
+}
+
+/// What can be done with it now, with the keys.
+fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
+    let key = |action| scene.ui.keymap.hint(action);
+    let watch = key(Action::OpenRun);
+    let export = key(Action::ExportRun);
+    if is_shown(scene.ui, scene.snapshot, &run.dir) {
+        format!("{watch} shows it: it is driven here")
+    } else if facts.owner.is_some() {
+        format!("{watch} watches it: another process drives it")
+    } else if facts.resumable {
+        let (resume, left) = (key(Action::ResumeRun), format::count(facts.counts.open()));
+        format!("{resume} goes on with the {left} that are left · {export} exports what is there")
+    } else {
+        format!("{export} exports the results · {} reports", key(Action::ReportRun))
+    }
 }

@@ -1,7 +1,7 @@
 //! How numbers are written, for people: counts, shares, spans, money, bytes. Used by every frontend, so that a figure
 //! looks the same on the screen, in a line and in the summary.
 
-use crate::model::Money;
+use super::money::Money;
 
 /// `12,345`.
 pub fn count(n: u64) -> String {
@@ -65,6 +65,17 @@ pub fn span(ms: u64) -> String {
         format!("{hours}h{:02}m", minutes % 60)
     } else {
         format!("{days}d{:02}h", hours % 24)
+    }
+}
+
+/// An age, coarse: `12s`, `5m`, `3h`, `2d`.
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
     }
 }
 

@@ -1,0 +1,136 @@
+//! What is done to a run at the operator's word: resume, re-drive, export, report, delete; and the demo.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, ResumeArgs};
+use crate::cli::failure::Failure;
+use crate::cli::front::Front;
+use crate::cli::launch::{Indexed, Ready, in_words, projection, store_failure};
+use crate::cli::setup::{Setup, runs_dir};
+use crate::cli::simulated::Simulated;
+use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
+use crate::report::format;
+use crate::store::{RunFile, delete_run, forget_run};
+use crate::tui::backstage::{Assessment, Attached};
+
+use super::{Console, blocking};
+
+fn words(failure: Failure) -> String {
+    failure.message
+}
+
+fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArgs {
+    ResumeArgs {
+        dir: dir.to_owned(),
+        re_drive,
+        accept_changed_input: false,
+        accept_lost_results: false,
+        drive: DriveArgs { config, ..DriveArgs::default() },
+    }
+}
+
+/// Takes the directory, reads back what is durable, and lets go of it again: what would be sent, and for how much.
+pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> Result<Assessment, String> {
+    let args = resume_args(&dir, re_drive, config);
+    let run = RunFile::load(&dir).map_err(|error| error.to_string())?;
+    let simulated = Simulated::of_run(&run).transpose().map_err(words)?;
+    let setup = match &simulated {
+        Some(simulated) => simulated.setup_at_nowhere(),
+        None => Setup::for_a_run(&args.drive, Front::Screen),
+    };
+    let setup = setup.map_err(words)?;
+    let (ready, indexed) = resume_command::open(&args, &setup).map_err(words)?;
+    let projection = projection(&indexed.input, &ready.last, &setup.catalog, run.path);
+    let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { in_words(&projection) };
+    let orgs = setup.orgs.iter().map(|org| org.label.clone()).collect();
+    Ok(Assessment { dir, re_drive, input: crate::cli::launch::input_name(&run), n_left: projection.n, cost, orgs })
+}
+
+/// Goes on with a run, when no more is left than was agreed to.
+pub(super) async fn resume(
+    console: Console,
+    dir: PathBuf,
+    re_drive: bool,
+    agreed: u64,
+    config: Option<PathBuf>,
+) -> Result<Attached, String> {
+    let args = resume_args(&dir, re_drive, config);
+    let run = RunFile::load(&dir).map_err(|error| error.to_string())?;
+    let (ready, indexed, setup) = match Simulated::of_run(&run) {
+        Some(simulated) => {
+            let simulated = simulated.map_err(words)?;
+            simulated.serve(&dir, move |setup| resume_command::open(&args, setup)).await.map_err(words)?
+        }
+        None => {
+            blocking(move || {
+                let setup = Setup::for_a_run(&args.drive, Front::Screen).map_err(words)?;
+                let (mut ready, indexed) = resume_command::open(&args, &setup).map_err(words)?;
+                ready.take_hits(&indexed).map_err(words)?;
+                Ok((ready, indexed, setup))
+            })
+            .await?
+        }
+    };
+    let left = projection(&indexed.input, &ready.last, &setup.catalog, run.path).n;
+    if left > agreed {
+        return Err(format!(
+            "{} has {} requests left, and {} were agreed to; look again",
+            dir.display(),
+            format::count(left),
+            format::count(agreed)
+        ));
+    }
+    hand_over(&console, ready, indexed, &setup)
+}
+
+/// Starts the demo, in a directory of its own.
+pub(super) async fn demo(console: Console) -> Result<Attached, String> {
+    let made = blocking(|| demo_command::make(&DemoArgs::usual()).map_err(words)).await?;
+    let (ready, indexed, setup) =
+        made.simulated.serve(&made.run_dir, |setup| made.seed.ready(setup)).await.map_err(words)?;
+    if let Ok(runs) = runs_dir(console.0.config.as_deref()) {
+        crate::cli::run::remember(&runs, ready.dir.path());
+    }
+    hand_over(&console, ready, indexed, &setup)
+}
+
+fn hand_over(console: &Console, ready: Ready, indexed: Indexed, setup: &Setup) -> Result<Attached, String> {
+    let (engine, run) = ready.specs(indexed, setup, false).map_err(words)?;
+    console.drive(engine, run).map_err(words)
+}
+
+/// Writes the results beside where fandeck was started; a file that is there already is left alone.
+pub(super) fn export(dir: PathBuf, csv: bool) -> Result<String, String> {
+    let (format, extension) = if csv { (ExportFormat::Csv, "csv") } else { (ExportFormat::Jsonl, "jsonl") };
+    let name = dir.file_name().map_or("run".to_owned(), |name| name.to_string_lossy().into_owned());
+    let here = std::env::current_dir().map_err(|error| format!("failed to find the working directory: {error}"))?;
+    let mut out = here.join(format!("{name}.{extension}"));
+    let mut n = 1;
+    while out.exists() {
+        n += 1;
+        out = here.join(format!("{name}-{n}.{extension}"));
+    }
+    let args = ExportArgs { dir, format, out: Some(out.clone()), with_meta: false, accept_changed_input: false };
+    export_command::export(&args).map_err(words)?;
+    Ok(format!("written: {}", out.display()))
+}
+
+/// What happened in a run, in words.
+pub(super) fn report(dir: &Path) -> Result<String, String> {
+    report_command::text(dir).map_err(words)
+}
+
+/// Deletes a run that is still what the operator saw.
+pub(super) fn delete(dir: &Path, run_id: &str, done: u64) -> Result<PathBuf, String> {
+    let kept = delete_run(dir, run_id, done).map_err(|error| words(store_failure(&error)))?;
+    if let Some(file) = kept {
+        return Err(format!(
+            "the run in {} is deleted; the directory stays, because it holds {file}, which is not the run's",
+            dir.display()
+        ));
+    }
+    if let Ok(runs) = runs_dir(None) {
+        forget_run(&runs, dir);
+    }
+    Ok(dir.to_owned())
+}
