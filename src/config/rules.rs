@@ -137,6 +137,11 @@ pub(super) fn poll_every(raw: &Raw) -> Checked<Duration> {
     duration(raw, Duration::from_secs(1)..=HOUR)
 }
 
+/// How long a create without an answer is looked for. The API may take a while to list a large batch.
+pub(super) fn lost_create_search(raw: &Raw) -> Checked<Duration> {
+    duration(raw, Duration::from_secs(1)..=HOUR)
+}
+
 /// One of two words; whether it is the first.
 pub(super) fn one_of(raw: &Raw, first: &str, second: &str) -> Checked<bool> {
     match text(raw) {
