@@ -29,7 +29,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
-    setup.keep_limits(&ready.state.limits);
+    setup.limits = setup.limits.or(&ready.state.limits);
     let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
     gate::refuses(&indexed, &ready.last, &setup, spent)?;
     if !args.drive.yes {
