@@ -5,12 +5,14 @@
 //! cargo bench --bench figures -- little [N]       wall-clock against Little's law; runs in real time
 //! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
+//! cargo bench --bench figures -- harvest [ROWS]   the results of a sub-batch: megabytes a second, memory
 //! cargo bench --bench figures -- audit [LINES]    the audit: seconds a gigabyte, memory
 //! ```
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a benchmark prints, and fails loudly")]
 
 mod audit;
+mod harvest;
 mod input;
 mod kill;
 mod little;
@@ -26,8 +28,9 @@ fn main() {
         "little" => little::print(rest),
         "audit" => audit::print(rest),
         "input" => input::print(rest),
+        "harvest" => harvest::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little, kill, input or audit"),
+        _ => println!("name a figure: throughput, little, kill, input, harvest or audit"),
     }
 }
