@@ -82,7 +82,7 @@ mod waits;
 mod window;
 mod worker;
 
-pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
+pub use batch::{BatchPlan, PlanError, Shape, harvest_file, plan as plan_batches};
 pub use dispatcher::start;
 pub use handle::EngineHandle;
 pub use ledger::Tariff;

@@ -28,6 +28,7 @@ mod apply;
 mod body;
 mod gather;
 mod harvest;
+mod measure;
 mod open;
 mod orders;
 mod part;
@@ -46,6 +47,7 @@ mod watch;
 
 pub(crate) use act::{BatchEffect, BatchEvent, Happened, Step, ToDo};
 pub(crate) use apply::{event, is_at_work, is_quiet, tick, wants};
+pub use measure::harvest_file;
 pub(crate) use orders::{cancel_sub_batch, finish_on_sync, leave_sub_batch, re_drive_sub_batch};
 pub(crate) use part::BatchRun;
 pub use pilot::Shape;
