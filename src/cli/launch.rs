@@ -56,8 +56,8 @@ pub(crate) fn model_name(input: &Input) -> String {
     }
 }
 
-/// What it will cost to send the requests that are open.
-pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection {
+/// What it will cost to send the requests that are open, on this path.
+pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog, path: Route) -> Projection {
     let open =
         (0..input.len()).map(RequestNo).filter(|no| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)));
     let shape = |no: RequestNo| Shape {
@@ -65,7 +65,11 @@ pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Pro
         bytes: u64::from(input.len_of(no)),
         max_tokens: input.max_tokens_of(no),
     };
-    project(open.map(shape), catalog)
+    let on_sync = project(open.map(shape), catalog);
+    match path {
+        Route::Sync | Route::Cache => on_sync,
+        Route::Batch => on_sync.by_batch(),
+    }
 }
 
 /// A projection in words: `$1.20 (between $0.80 and $4.10, assumed)`.

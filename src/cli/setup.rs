@@ -17,6 +17,7 @@ use super::args::DriveArgs;
 use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
+use super::sabotage;
 
 /// What a run is made with.
 pub(crate) struct Setup {
@@ -140,7 +141,7 @@ impl Setup {
         Ok(Setup {
             orgs,
             dispatch,
-            transport: Arc::<HttpTransport>::clone(&transport),
+            transport: sabotage::transport(Arc::<HttpTransport>::clone(&transport)),
             batch: BatchSettings::default(),
             batches: transport,
             catalog: Arc::new(Catalog::builtin()),
