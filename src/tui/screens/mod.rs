@@ -89,7 +89,8 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
         Screen::Runs => Some(&ui.runs.filter),
         Screen::Batches => Some(&ui.batches.search),
         Screen::Requests => Some(&ui.requests.filter),
-        Screen::Planner | Screen::Live | Screen::Log => None,
+        Screen::Log => Some(&ui.log.filter),
+        Screen::Planner | Screen::Live => None,
     }
 }
 
@@ -99,7 +100,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
         Screen::Runs => Some(&mut ui.runs.filter),
         Screen::Batches => Some(&mut ui.batches.search),
         Screen::Requests => Some(&mut ui.requests.filter),
-        Screen::Planner | Screen::Live | Screen::Log => None,
+        Screen::Log => Some(&mut ui.log.filter),
+        Screen::Planner | Screen::Live => None,
     }
 }
 
