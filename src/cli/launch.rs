@@ -143,7 +143,9 @@ impl Ready {
         let tariff = tariff(&indexed.input, &setup.catalog);
         let books = books(&indexed.input, &last, &state, recovered.as_ref(), &tariff);
         state.sessions += 1;
-        state.limits = setup.limits.clone();
+        // A run that goes on has the limits that it had, unless others are given.
+        let limits = setup.limits.clone().or(&state.limits);
+        state.limits = limits.clone();
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
@@ -155,7 +157,7 @@ impl Ready {
             prior: books,
             prior_waits: state.time_ms.clone(),
             tariff,
-            limits: setup.limits.clone(),
+            limits,
             others_today: setup.others_today(&run.run_id),
             can_move: true,
             prior_attempts: state.attempts,

@@ -32,7 +32,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
     refuse_another_path(args, &ready.run)?;
-    setup.keep_limits(&ready.state.limits);
+    setup.limits = setup.limits.or(&ready.state.limits);
     let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
     gate::refuses(&indexed, &ready.last, &setup, spent, ready.run.path)?;
     if !args.drive.yes {

@@ -19,18 +19,20 @@ use crate::tui::state::UiState;
 use crate::tui::theme::Theme;
 
 use super::hit::Target;
-use super::{Scene, put, put_right, styled};
+use super::{Scene, pictures, put, put_right, styled};
 use table::{BUTTON, BUTTON_ROOM, Columns, Row, age, has_button, style_of};
 
 /// Rows above the table: the strip, its bar, the heading.
 const ABOVE: u16 = 4;
 
-/// Rows of the table, and of the detail below it.
-fn split(area: Rect) -> (Rect, Rect) {
+/// The table, all of them over time below it, and the life of the selected one at the bottom, as far as there is room.
+fn split(area: Rect) -> (Rect, Rect, Rect) {
     let below = area.height.saturating_sub(ABOVE);
     let detail = if below >= 12 { 7 } else { 0 };
-    let table = Rect { y: area.y + ABOVE.min(area.height), height: below - detail, ..area };
-    (table, Rect { y: table.y + table.height, height: detail, ..area })
+    let times = if below >= 24 { below / 3 } else { 0 };
+    let table = Rect { y: area.y + ABOVE.min(area.height), height: below - detail - times, ..area };
+    let times = Rect { y: table.y + table.height, height: times, ..area };
+    (table, times, Rect { y: times.y + times.height, height: detail, ..area })
 }
 
 /// The first row that is shown, so that the selected one is among them.
@@ -42,7 +44,7 @@ fn scrolled(selected: usize, rows: u16) -> usize {
 pub(super) fn hit(ui: &UiState, snapshot: &Snapshot, area: Rect, here: Position) -> Option<Target> {
     let screen = &ui.batches;
     let (_, view) = batches_of(snapshot)?;
-    let (table, _) = split(area);
+    let (table, ..) = split(area);
     if !table.contains(here) {
         return None;
     }
@@ -93,7 +95,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     }
     let columns = Columns::of(area.width);
     put(buf, area, 3, [styled(columns.heading(), theme.dim)]);
-    let (table, detail) = split(area);
+    let (table, times, detail) = split(area);
     let first = scrolled(at, table.height);
     for (row, (ix, sub)) in (0..table.height).zip(rows.iter().enumerate().skip(first)) {
         put(buf, table, row, columns.row(view, sub, Row { selected: ix == at, aged }, theme));
@@ -105,6 +107,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     if rows.is_empty() {
         put(buf, table, 0, [styled(" none to show; v shows others", theme.dim)]);
     }
+    pictures::gantt::render(buf, times, view, scene.snapshot.at, aged, theme);
     if let Some(sub) = rows.get(at) {
         life(buf, scene, view, sub, detail);
     }
