@@ -167,7 +167,7 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             help(ui, action);
             Vec::new()
         }
-        Action::Filter | Action::KeepText | Action::DropText => field(ui, action),
+        Action::Filter | Action::KeepText | Action::DropText => field(ui, action, now),
         Action::Drain
         | Action::StopNow
         | Action::Agree
@@ -217,12 +217,15 @@ fn field_of(ui: &mut UiState) -> Option<&mut TextField> {
     }
 }
 
-fn field(ui: &mut UiState, action: Action) -> Vec<Reaction> {
+fn field(ui: &mut UiState, action: Action, now: Mono) -> Vec<Reaction> {
     if let Some(field) = field_of(ui) {
         match action {
             Action::DropText => field.drop_text(),
             _ => field.editing = action == Action::Filter,
         }
+    }
+    if action == Action::KeepText && ui.overlay.is_none() {
+        screens::kept(ui, now);
     }
     Vec::new()
 }

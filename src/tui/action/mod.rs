@@ -174,6 +174,20 @@ pub enum Action {
     ReDriveSubBatch,
     /// Leave the selected sub-batch as it is.
     LeaveSubBatch,
+    /// Turn the selected knob of the planner up.
+    KnobUp,
+    /// Turn it down.
+    KnobDown,
+    /// Type its value.
+    EditKnob,
+    /// Show the next panel of the planner.
+    NextPanel,
+    /// Show the panel before.
+    PreviousPanel,
+    /// Scroll the panel down.
+    PanelDown,
+    /// Scroll the panel up.
+    PanelUp,
     /// Take or release the mouse.
     ToggleMouse,
     /// Take the message away.

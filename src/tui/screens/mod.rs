@@ -87,7 +87,8 @@ impl Screen {
 pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Planner => Some(&ui.planner.field),
+        Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
     }
 }
 
@@ -95,7 +96,8 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
 pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Planner => Some(&mut ui.planner.field),
+        Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
     }
 }
 
@@ -116,7 +118,8 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         Screen::Runs => runs::valid(action, ui),
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
-        Screen::Planner | Screen::Requests | Screen::Log => Ok(()),
+        Screen::Planner => planner::valid(action, ui),
+        Screen::Requests | Screen::Log => Ok(()),
     }
 }
 
@@ -127,7 +130,15 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Screen::Live => live::act(ui, action, snapshot, now),
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
-        Screen::Planner | Screen::Requests => Vec::new(),
+        Screen::Planner => planner::act(ui, action, now),
+        Screen::Requests => Vec::new(),
+    }
+}
+
+/// The text of the screen's field is kept.
+pub(super) fn kept(ui: &mut UiState, now: Mono) {
+    if ui.screen == Screen::Planner {
+        planner::typed(ui, now);
     }
 }
 
@@ -137,6 +148,8 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Org(ix) => live::select_ix(ui, ix, snapshot),
         Target::SubBatch { index, cancel } => return batches::click(ui, index, cancel, snapshot, now),
         Target::Run(ix) => runs::select_ix(ui, ix),
+        Target::Knob(knob, part) => planner::click(ui, knob, part, now),
+        Target::Panel(panel) => planner::show_panel(ui, panel),
         Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
     }
     Vec::new()
@@ -152,6 +165,11 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
         }
         Target::Log => live::scroll(ui, if down { Action::LogDown } else { Action::LogUp }),
         Target::SubBatch { .. } | Target::Run(_) => act(ui, step, snapshot, now),
+        Target::Knob(knob, _) => {
+            planner::wheel(ui, knob, down);
+            Vec::new()
+        }
+        Target::Panel(_) => planner::act(ui, if down { Action::PanelDown } else { Action::PanelUp }, now),
         Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
     }
 }
