@@ -90,6 +90,18 @@ pub(crate) struct DriveArgs {
     /// Least time between two polls of a sub-batch: 15s, 1m
     #[arg(long, value_name = "DURATION")]
     pub poll_every: Option<String>,
+    /// What the run may cost in USD, over all of its sessions: it ends incomplete before it costs more
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Attempts that the run may make, over all of its sessions
+    #[arg(long, value_name = "N")]
+    pub max_requests: Option<u32>,
+    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// The cost that was authorised, in USD: a run that is projected to cost more than 1.5 times that is refused
+    #[arg(long, value_name = "USD")]
+    pub authorized_cost: Option<f64>,
     /// Only these orgs
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     pub orgs: Option<Vec<String>>,

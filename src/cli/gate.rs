@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use crate::model::RequestNo;
+use crate::model::books::Limits;
+use crate::model::{Money, RequestNo};
 use crate::plan::Projection;
 use crate::report::format;
 use crate::store::Last;
@@ -13,6 +14,52 @@ use super::front::Front;
 use super::launch::{Indexed, in_words, projection};
 use super::out;
 use super::setup::Setup;
+
+/// What an authorised cost may be passed by: a projection is no promise.
+const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
+
+/// What no `--yes` overrides: a cost far above the authorised one, and a budget that cannot be kept. `spent` is what the run
+/// has cost before.
+pub(crate) fn refuses(indexed: &Indexed, last: &[Last], setup: &Setup, spent: Money) -> Result<(), Failure> {
+    let projection = projection(&indexed.input, last, &setup.catalog);
+    if projection.n_unpriced > 0 && limits_cost(&setup.limits) {
+        return Err(Failure::usage(format!(
+            "a budget cannot be kept: no price is known for the model of {} requests ({}); take the budget away, or give the \
+             model a price",
+            format::count(projection.n_unpriced),
+            unpriced(indexed, setup).join(", ")
+        )));
+    }
+    let Some(authorized) = setup.authorized else { return Ok(()) };
+    let (times, of) = AUTHORIZED_TIMES;
+    let limit = Money(authorized.0.saturating_mul(times) / of);
+    if spent + projection.expected <= limit {
+        return Ok(());
+    }
+    let before =
+        if spent > Money::ZERO { format!(", and {} is spent already", format::money(spent)) } else { String::new() };
+    Err(Failure::usage(format!(
+        "projected cost {}{before}: more than 1.5 times the authorised {}; nothing was sent. Have more authorised, or send less",
+        in_words(&projection),
+        format::money(authorized)
+    )))
+}
+
+fn limits_cost(limits: &Limits) -> bool {
+    limits.max_cost.is_some() || limits.per_day.is_some() || !limits.of_orgs.is_empty()
+}
+
+/// What a budget below the projection means, in words; nothing when there is none.
+fn budget_in_words(projection: &Projection, limits: &Limits) -> String {
+    match limits.max_cost {
+        Some(limit) if limit < projection.expected => format!(
+            "\nbudget {}: it will probably be used up before the end, and the run then ends incomplete",
+            format::money(limit)
+        ),
+        Some(limit) => format!("\nbudget {}", format::money(limit)),
+        None => String::new(),
+    }
+}
 
 /// Before a new run: always asks on a screen.
 pub(crate) fn before_run(
@@ -29,15 +76,16 @@ pub(crate) fn before_run(
     let n_cached = last.iter().filter(|last| **last == Last::Cached).count() as u64;
     let orgs: Vec<&str> = setup.orgs.iter().map(|org| org.label.as_str()).collect();
     out::say(&format!(
-        "{} requests, {} of them cached, {} to send over {}\nprojected cost {}\nrun directory {}",
+        "{} requests, {} of them cached, {} to send over {}\nprojected cost {}{}\nrun directory {}",
         format::count(u64::from(indexed.input.len())),
         format::count(n_cached),
         format::count(projection.n),
         orgs.join(", "),
         in_words(&projection),
+        budget_in_words(&projection, &setup.limits),
         dir.display()
     ));
-    ask(&projection)
+    ask(&projection, setup)
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
@@ -49,20 +97,19 @@ pub(crate) fn before_resume(indexed: &Indexed, last: &[Last], setup: &Setup, fro
     if projection.expected <= setup.confirm_above {
         return Ok(());
     }
-    out::say(&format!("{} requests are left\nprojected cost {}", format::count(projection.n), in_words(&projection)));
-    ask(&projection)
+    out::say(&format!(
+        "{} requests are left\nprojected cost {}{}",
+        format::count(projection.n),
+        in_words(&projection),
+        budget_in_words(&projection, &setup.limits)
+    ));
+    ask(&projection, setup)
 }
 
 /// Without a screen: goes on when the figure is small, and refuses when it is not or when there is none.
 fn unattended(indexed: &Indexed, projection: &Projection, setup: &Setup) -> Result<(), Failure> {
     if projection.n_unpriced > 0 {
-        let models: Vec<&str> = indexed
-            .input
-            .models()
-            .iter()
-            .map(|used| used.model.as_str())
-            .filter(|model| setup.catalog.card(model).is_none())
-            .collect();
+        let models = unpriced(indexed, setup);
         let first = (0..indexed.input.len()).map(RequestNo).find(|no| models.contains(&indexed.input.model_of(*no)));
         return Err(Failure::usage(format!(
             "the cost cannot be projected: no price is known for the model of {} requests ({}; the first is on line {}); \
@@ -82,17 +129,61 @@ fn unattended(indexed: &Indexed, projection: &Projection, setup: &Setup) -> Resu
     Ok(())
 }
 
-fn ask(projection: &Projection) -> Result<(), Failure> {
-    if projection.n == 0 || asks("Launch? [y/N] ") {
-        return Ok(());
-    }
-    Err(Failure::usage("not launched; nothing was sent"))
+/// The models of an input that have no price.
+fn unpriced<'i>(indexed: &'i Indexed, setup: &Setup) -> Vec<&'i str> {
+    let models = indexed.input.models().iter().map(|used| used.model.as_str());
+    models.filter(|model| setup.catalog.card(model).is_none()).collect()
 }
 
-fn asks(question: &str) -> bool {
+/// Asks for a `y`; for the figure itself when it is dear, so that nobody launches it by habit.
+fn ask(projection: &Projection, setup: &Setup) -> Result<(), Failure> {
+    if projection.n == 0 {
+        return Ok(());
+    }
+    let launch = if projection.expected > setup.confirm_above {
+        let figure = figure(projection.expected);
+        let question = format!(
+            "That is above confirm-above-usd ({}). To launch, type the projected dollars, {figure}: ",
+            format::money(setup.confirm_above)
+        );
+        answer(&question).is_some_and(|answer| is_figure(&answer, &figure))
+    } else {
+        answer("Launch? [y/N] ").is_some_and(|answer| matches!(answer.trim(), "y" | "Y" | "yes"))
+    };
+    if launch { Ok(()) } else { Err(Failure::usage("not launched; nothing was sent")) }
+}
+
+/// Whole dollars, as they are to be typed.
+fn figure(cost: Money) -> String {
+    cost.0.div_ceil(Money::DOLLAR.0).to_string()
+}
+
+fn is_figure(answer: &str, figure: &str) -> bool {
+    let plain = |text: &str| text.trim().trim_start_matches('$').replace(',', "");
+    plain(answer) == figure
+}
+
+fn answer(question: &str) -> Option<String> {
     let mut err = io::stderr().lock();
     let mut answer = String::new();
-    let asked = err.write_all(question.as_bytes()).and_then(|()| err.flush());
-    let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
-    answered.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    err.write_all(question.as_bytes()).and_then(|()| err.flush()).ok()?;
+    io::stdin().lock().read_line(&mut answer).ok()?;
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dear_run_is_launched_by_its_figure_and_by_nothing_else() {
+        let wanted = figure(Money::from_usd(1_196.2));
+        assert_eq!(wanted, "1197");
+        for typed in ["1197\n", " $1,197 ", "1197"] {
+            assert!(is_figure(typed, &wanted), "{typed:?}");
+        }
+        for typed in ["y\n", "", "yes", "1196", "11970"] {
+            assert!(!is_figure(typed, &wanted), "{typed:?}");
+        }
+    }
 }

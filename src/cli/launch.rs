@@ -8,12 +8,13 @@ use std::time::Duration;
 use crate::catalog::Catalog;
 use crate::engine::{EngineSpec, RunFacts, RunSpec, plan_batches};
 use crate::model::snapshot::OrgTotals;
-use crate::model::{Money, OrgSpec, RequestNo, Route};
+use crate::model::{OrgSpec, RequestNo, Route};
 use crate::plan::{Projection, Shape, project};
 use crate::report::format;
 use crate::requests::{Fingerprint, Input, InputError, fingerprints};
 use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
 
+use super::books::{books, tariff};
 use super::failure::Failure;
 use super::setup::Setup;
 
@@ -122,9 +123,10 @@ impl Ready {
             false => None,
         };
         let prior = prior(&setup.orgs, &state, recovered.as_ref());
-        // A session that ended without a word left calls in flight, which may have been billed.
-        let abandoned = if state.status.is_over() { 0 } else { state.counts.in_flight };
+        let tariff = tariff(&indexed.input, &setup.catalog);
+        let books = books(&indexed.input, &last, &state, recovered.as_ref(), &tariff);
         state.sessions += 1;
+        state.limits = setup.limits.clone();
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
@@ -133,9 +135,11 @@ impl Ready {
             route_reason: run.route_reason,
             model: model_name(&indexed.input),
             unattended,
-            prior_cost: recovered.as_ref().map_or(Money::ZERO, |recovered| recovered.cost),
-            prior_possibly_charged: state.n_possibly_charged + abandoned,
-            prior_re_driven: state.re_driven.clone(),
+            prior: books,
+            tariff,
+            limits: setup.limits.clone(),
+            others_today: setup.others_today(&run.run_id),
+            can_move: true,
             prior_attempts: state.attempts,
             prior_wall: Duration::from_millis(state.wall_ms),
             absent_orgs: absent(&setup.orgs, &state),
@@ -151,7 +155,21 @@ impl Ready {
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
-        let run = RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch };
+        let others_today = setup.watches_others(&run.run_id);
+        let may_batch = Some((run.nonce, setup.batch.clone()));
+        let run = RunSpec {
+            facts,
+            input: indexed.input,
+            last,
+            keys,
+            dir,
+            cache,
+            writer,
+            state,
+            batch,
+            may_batch,
+            others_today,
+        };
         Ok((engine, run))
     }
 }
@@ -173,11 +191,8 @@ fn prior(orgs: &[OrgSpec], state: &StateFile, recovered: Option<&Recovered>) -> 
     let totals = |org: &OrgSpec| {
         let kept = state.orgs.iter().find(|kept| kept.label == org.label);
         let mut totals = kept.map(|kept| kept.totals).unwrap_or_default();
-        if let Some(sums) = recovered.and_then(|recovered| recovered.orgs.get(&org.label)) {
-            totals.n_ok = sums.n_ok;
-            totals.tokens_in = sums.tokens_in;
-            totals.tokens_out = sums.tokens_out;
-            totals.cost = sums.cost;
+        if let Some(sums) = recovered.map(|recovered| recovered.books.n_succeeded(&org.label)) {
+            totals.n_ok = sums;
         }
         totals
     };

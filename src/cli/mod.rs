@@ -6,9 +6,11 @@
 
 mod args;
 mod audit;
+mod books;
 mod cancel;
 mod config;
 mod console;
+mod deadline;
 mod demo;
 mod demo_input;
 mod drive;

@@ -27,8 +27,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     if let Some(simulated) = Simulated::of_run(&run) {
         return simulated?.drive(front, &args.drive.show, &args.dir, |setup| open(args, setup));
     }
-    let setup = Setup::for_a_run(&args.drive, front)?;
+    let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
+    setup.keep_limits(&ready.state.limits);
+    let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
+    gate::refuses(&indexed, &ready.last, &setup, spent)?;
     if !args.drive.yes {
         gate::before_resume(&indexed, &ready.last, &setup, front)?;
     }

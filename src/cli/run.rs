@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Route;
+use crate::model::{Money, Route};
 use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
+    gate::refuses(&indexed, &open, &setup, Money::ZERO)?;
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);

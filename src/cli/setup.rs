@@ -8,9 +8,13 @@ use crate::api::batches::BatchTransport;
 use crate::api::{HttpTransport, Transport};
 use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
+use crate::engine::OthersToday;
+use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+use crate::store::{Listed, list_runs, stamp};
 
 use super::args::DriveArgs;
+use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
 
@@ -40,6 +44,10 @@ pub(crate) struct Setup {
     pub group_commit: Duration,
     /// Cost above which a run has to be confirmed.
     pub confirm_above: Money,
+    /// What a run may cost and do at most.
+    pub limits: Limits,
+    /// The cost that was authorised.
+    pub authorized: Option<Money>,
 }
 
 /// Resolves the settings: file, environment, flags.
@@ -63,6 +71,8 @@ impl Setup {
             sub_batch_size: args.sub_batch_size,
             max_open_sub_batches: args.max_open_sub_batches,
             poll_every: args.poll_every.clone(),
+            max_cost: args.max_cost,
+            max_requests: args.max_requests,
             orgs: args.orgs.clone().unwrap_or_default(),
             cache_dir: args.cache_dir.clone(),
             no_cache: args.no_cache,
@@ -78,7 +88,38 @@ impl Setup {
         setup.log_dir = settings.log_dir;
         setup.group_commit = settings.group_commit;
         setup.confirm_above = settings.confirm_above_usd;
+        setup.limits = settings.limits;
+        if let Some(text) = &args.deadline {
+            setup.limits.deadline = Some(deadline::parse(text, stamp::now())?.0);
+        }
+        setup.authorized = authorized(args.authorized_cost)?;
         Ok(setup)
+    }
+
+    /// Takes over the limits that a run had before, where none are given now. A deadline was one of its session.
+    pub(crate) fn keep_limits(&mut self, before: &Limits) {
+        let limits = &mut self.limits;
+        limits.max_cost = limits.max_cost.or(before.max_cost);
+        limits.max_requests = limits.max_requests.or(before.max_requests);
+        limits.per_day = limits.per_day.or(before.per_day);
+        for (label, max_cost) in &before.of_orgs {
+            limits.of_orgs.entry(label.clone()).or_insert(*max_cost);
+        }
+    }
+
+    /// What other runs of this user have spent today; nothing when no day is limited.
+    pub(crate) fn others_today(&self, run_id: &str) -> Money {
+        match self.limits.per_day {
+            Some(_) => spent_today(&self.runs_dir, run_id),
+            None => Money::ZERO,
+        }
+    }
+
+    /// The same, to be asked again while the run goes on.
+    pub(crate) fn watches_others(&self, run_id: &str) -> Option<OthersToday> {
+        self.limits.per_day?;
+        let (runs_dir, run_id) = (self.runs_dir.clone(), run_id.to_owned());
+        Some(Arc::new(move || spent_today(&runs_dir, &run_id)))
     }
 
     /// As for a run without any option, to speak to the orgs.
@@ -104,6 +145,32 @@ impl Setup {
             log_dir: PathBuf::new(),
             group_commit: Duration::from_millis(10),
             confirm_above: Money::ZERO,
+            limits: Limits::default(),
+            authorized: None,
         })
+    }
+}
+
+/// What the runs in a directory but one have spent today, what they have in doubt included. A run that cannot be read, and
+/// one that is kept elsewhere, is not seen.
+fn spent_today(runs_dir: &Path, but: &str) -> Money {
+    let mut today = stamp::to_string(stamp::now());
+    today.truncate("2026-11-29".len());
+    let runs = list_runs(runs_dir).unwrap_or_default();
+    let spent = |listed: &Listed| {
+        let peek = listed.run.as_ref().ok().filter(|peek| peek.run.run_id != but)?;
+        peek.state.books.by_day.get(&today).copied()
+    };
+    runs.iter().filter_map(spent).sum()
+}
+
+/// The authorised cost, as it was given.
+fn authorized(usd: Option<f64>) -> Result<Option<Money>, Failure> {
+    match usd {
+        None => Ok(None),
+        Some(usd) if usd.is_finite() && (0.0..=1e6).contains(&usd) => Ok(Some(Money::from_usd(usd))),
+        Some(usd) => {
+            Err(Failure::usage(format!("--authorized-cost {usd}: must be an amount in USD from 0 to 1000000")))
+        }
     }
 }

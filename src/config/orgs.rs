@@ -1,6 +1,8 @@
 //! The orgs: from `[[orgs]]` of the config file, or from the three variables that everybody has set already.
 
-use crate::model::{Family, OrgSpec, Secret};
+use std::collections::BTreeMap;
+
+use crate::model::{Family, Money, OrgSpec, Secret};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
@@ -25,6 +27,8 @@ pub(super) struct Found {
     pub(super) orgs: Vec<OrgSpec>,
     /// Label and variable of the orgs without a key.
     pub(super) absent: Vec<(String, String)>,
+    /// What a run may cost over an org, by label.
+    pub(super) max_costs: BTreeMap<String, Money>,
 }
 
 /// A value and where it came from.
@@ -36,6 +40,7 @@ struct Draft {
     key_env: String,
     base_url: Sourced<String>,
     caps: [Sourced<u32>; Family::COUNT],
+    max_cost: Option<Sourced<Money>>,
 }
 
 /// Finds the orgs and tells their settings.
@@ -57,10 +62,11 @@ pub(super) fn resolve(tables: Vec<Table>, env: &Env, lines: &mut Vec<SettingLine
             key_env: key_env.to_owned(),
             base_url: base_url.clone(),
             caps: default_caps(),
+            max_cost: None,
         }));
     }
     let from_env = caps_from_env(env)?;
-    let mut found = Found { orgs: Vec::new(), absent: Vec::new() };
+    let mut found = Found { orgs: Vec::new(), absent: Vec::new(), max_costs: BTreeMap::new() };
     for mut draft in drafts {
         for (family, cap) in &from_env {
             if let Some(slot) = draft.caps.get_mut(family.ix()) {
@@ -69,6 +75,9 @@ pub(super) fn resolve(tables: Vec<Table>, env: &Env, lines: &mut Vec<SettingLine
         }
         let key = key(&draft, env)?;
         tell(&draft, key.is_some(), lines);
+        if let Some((max_cost, _)) = &draft.max_cost {
+            found.max_costs.insert(draft.label.0.clone(), *max_cost);
+        }
         match key {
             Some(key) => found.orgs.push(OrgSpec {
                 label: draft.label.0,
@@ -112,7 +121,7 @@ pub(super) fn chosen(
 
 fn from_table(mut table: Table, default_base_url: &Sourced<String>) -> Result<Draft, ConfigError> {
     let (label, key_env, base_url) = (table.take("label"), table.take("key-env"), table.take("base-url"));
-    let insecure = table.take("allow-insecure-http");
+    let (insecure, max_cost) = (table.take("allow-insecure-http"), table.take("max-cost-usd"));
     let mut caps = table.take_table("caps")?;
     table.finish()?;
     let label = required(&table, "label", label, "the org's name on screen and on disk")?;
@@ -126,6 +135,13 @@ fn from_table(mut table: Table, default_base_url: &Sourced<String>) -> Result<Dr
         }
         None => false,
     };
+    let max_cost = match max_cost {
+        Some(given) => {
+            let usd = rules::usd(&given.raw).map_err(|allowed| given.refuse(&table.name("max-cost-usd"), allowed))?;
+            Some((usd, given.origin))
+        }
+        None => None,
+    };
     let base_url = match base_url {
         Some(given) => (checked_base_url(&given, "orgs.base-url", allow_insecure)?, given.origin),
         None => default_base_url.clone(),
@@ -135,6 +151,7 @@ fn from_table(mut table: Table, default_base_url: &Sourced<String>) -> Result<Dr
         key_env: check(&key_env, "key-env", rules::key_env)?,
         base_url,
         caps: caps_from_table(&mut caps)?,
+        max_cost,
     })
 }
 
@@ -209,6 +226,9 @@ fn tell(draft: &Draft, has_key: bool, lines: &mut Vec<SettingLine>) {
     let state = if has_key { "set" } else { "absent" };
     line("key-env", format!("{} ({state})", draft.key_env), &draft.label.1);
     line("base-url", draft.base_url.0.clone(), &draft.base_url.1);
+    if let Some((max_cost, origin)) = &draft.max_cost {
+        line("max-cost-usd", max_cost.usd().to_string(), origin);
+    }
     for (family, (cap, origin)) in Family::ALL.iter().zip(&draft.caps) {
         line(&format!("caps.{family}"), cap.to_string(), origin);
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, WireSettings};
 
 use super::env::Env;
@@ -49,7 +50,7 @@ impl ConfigText {
 }
 
 /// What the flags of the command line say about settings; the command line fills it in.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     /// `--procs`.
     pub procs: Option<u32>,
@@ -61,6 +62,10 @@ pub struct Overrides {
     pub max_open_sub_batches: Option<u32>,
     /// `--poll-every`.
     pub poll_every: Option<String>,
+    /// `--max-cost`, in USD.
+    pub max_cost: Option<f64>,
+    /// `--max-requests`.
+    pub max_requests: Option<u32>,
     /// `--orgs`: labels; empty takes all.
     pub orgs: Vec<String>,
     /// `--cache-dir`.
@@ -88,7 +93,7 @@ impl Settings {
         };
         let (mut dispatch, mut wire, mut store) =
             (root.take_table("dispatch")?, root.take_table("wire")?, root.take_table("store")?);
-        let mut batch = root.take_table("batch")?;
+        let (mut batch, mut budget) = (root.take_table("batch")?, root.take_table("budget")?);
         let org_tables = root.take_tables("orgs")?;
         let base_dir = file.and_then(|file| file.path.parent()).unwrap_or(Path::new(""));
         let mut to = Resolver { lines: Vec::new(), base_dir, home: &paths.home };
@@ -100,8 +105,10 @@ impl Settings {
         let wire = to.wire(&mut wire)?;
         let (cache_dir, use_cache, runs_dir, group_commit) = to.store(&mut store, paths, flags)?;
         let batch = to.batch(&mut batch, env, flags)?;
+        let mut limits = to.limits(&mut budget, flags)?;
         to.line("log-dir", paths.log_dir.display().to_string(), Origin::Default);
         let found = orgs::resolve(org_tables, env, &mut to.lines)?;
+        limits.of_orgs = found.max_costs;
         let (orgs, wanted_but_absent) = orgs::chosen(found.orgs, &found.absent, &flags.orgs)?;
         Ok(Settings {
             orgs,
@@ -113,6 +120,7 @@ impl Settings {
             group_commit,
             confirm_above_usd,
             batch,
+            limits,
             log_dir: paths.log_dir.clone(),
             absent: found.absent,
             wanted_but_absent,
@@ -142,6 +150,7 @@ impl Setting {
         self.given.extend(value.map(|raw| {
             let shown = match &raw {
                 Raw::Int(n) => n.to_string(),
+                Raw::Float(x) => x.to_string(),
                 Raw::Text(text) => format!("{text:?}"),
                 _ => String::new(),
             };
@@ -246,6 +255,32 @@ impl Resolver<'_> {
         };
         table.finish()?;
         Ok(settings)
+    }
+
+    /// Limits of what a run may cost; those of orgs and the deadline stand elsewhere.
+    fn limits(&mut self, table: &mut Table, flags: &Overrides) -> Result<Limits, ConfigError> {
+        let max_cost = Setting::of(table, "max-cost-usd").or_flag("--max-cost", flags.max_cost.map(Raw::Float));
+        let int = |n: u32| Raw::Int(i64::from(n));
+        let max_requests = Setting::of(table, "max-requests").or_flag("--max-requests", flags.max_requests.map(int));
+        let per_day = Setting::of(table, "per-day-usd");
+        let at_80 = Setting::of(table, "at-80-percent");
+        let some_usd = |raw: &Raw| rules::usd(raw).map(Some);
+        let show_usd = |usd: &Option<Money>| usd.map_or("none".to_owned(), |usd| usd.usd().to_string());
+        let limits = Limits {
+            max_cost: self.value(max_cost, None, some_usd, show_usd)?,
+            per_day: self.value(per_day, None, some_usd, show_usd)?,
+            max_requests: self
+                .value(max_requests, None, rules::max_requests, |n| n.map_or("none".to_owned(), |n| n.to_string()))?,
+            to_batch: self.value(
+                at_80,
+                false,
+                |raw| rules::one_of(raw, "batch", "go-on"),
+                |to_batch| if *to_batch { "batch" } else { "go-on" }.to_owned(),
+            )?,
+            ..Limits::default()
+        };
+        table.finish()?;
+        Ok(limits)
     }
 
     fn wire(&mut self, table: &mut Table) -> Result<WireSettings, ConfigError> {

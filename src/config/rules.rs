@@ -60,6 +60,11 @@ pub(super) fn usd(raw: &Raw) -> Checked<Money> {
         .ok_or_else(|| "an amount in USD from 0 to 1000000".to_owned())
 }
 
+/// Attempts that a run may make.
+pub(super) fn max_requests(raw: &Raw) -> Checked<Option<u64>> {
+    integer(raw, 1..=1_000_000_000).map(|n| Some(u64::from(n)))
+}
+
 /// How long a window ramps.
 pub(super) fn ramp(raw: &Raw) -> Checked<Duration> {
     duration(raw, Duration::from_secs(1)..=HOUR)

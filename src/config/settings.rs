@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, WireSettings};
 
 use super::error::{ConfigError, Origin};
@@ -30,6 +31,8 @@ pub struct Settings {
     pub confirm_above_usd: Money,
     /// How batches are driven.
     pub batch: BatchSettings,
+    /// What a run may cost and do at most.
+    pub limits: Limits,
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.

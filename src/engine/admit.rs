@@ -1,6 +1,6 @@
 //! Admission and picking: which request goes out next, and over which org.
 
-use crate::model::{Family, Mono, Now, OrgId, RunSlot};
+use crate::model::{Family, Mono, Now, OrgId, RunSlot, Wall};
 
 use super::event::Effect;
 use super::pace::easing;
@@ -19,7 +19,7 @@ pub(crate) fn admit(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     while idle < runs {
         let slot = RunSlot((state.next_run % runs) as u16);
         state.next_run = (state.next_run + 1) % runs;
-        if admit_one(state, slot, now.mono, effects) {
+        if admit_one(state, slot, now, effects) {
             idle = 0;
         } else {
             idle += 1;
@@ -48,14 +48,17 @@ fn refresh(state: &mut State, now: Mono) {
 }
 
 /// Sends one request of a run, if it has one and an org can take it.
-fn admit_one(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) -> bool {
+fn admit_one(state: &mut State, slot: RunSlot, Now { mono: now, wall }: Now, effects: &mut Vec<Effect>) -> bool {
     for family in Family::ALL {
         let run = &state.runs[slot.ix()];
         if !run.admits() || run.queue.counts().unsynced >= UNSYNCED_LIMIT {
             return false;
         }
+        if run.promise.is_some_and(|promise| !promise.admits(state.open_to_doubt(slot))) {
+            return false;
+        }
         let Some(work) = run.queue.work(family, now) else { continue };
-        let Some(org) = pick(state, family, work, now) else { continue };
+        let Some(org) = pick(state, slot, family, work, now, wall) else { continue };
         if send(state, slot, family, org, now, effects) {
             return true;
         }
@@ -64,14 +67,19 @@ fn admit_one(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effe
 }
 
 /// The org with the most headroom × free window. Ties go round; an org that cannot take it does not hold it.
-fn pick(state: &mut State, family: Family, work: Work, now: Mono) -> Option<OrgId> {
+fn pick(state: &mut State, slot: RunSlot, family: Family, work: Work, now: Mono, wall: Wall) -> Option<OrgId> {
     let n = state.orgs.len();
+    // What the next request may cost is looked up only where something limits it.
+    let limited = state.runs[slot.ix()].budget.is_limited();
     let mut best: Option<(f64, usize)> = None;
     for step in 0..n {
         let ix = (state.next_org + step) % n;
         let Some((free, headroom)) = state.free(OrgId(ix as u16), family, now) else { continue };
         if work == Work::Paid && !state.orgs[ix].budget.pays(now) {
             state.orgs[ix].spared = Some(now);
+            continue;
+        }
+        if limited && !is_paid_for(state, slot, family, OrgId(ix as u16), now, wall) {
             continue;
         }
         let score = f64::from(free) * headroom.max(0.001);
@@ -82,6 +90,21 @@ fn pick(state: &mut State, family: Family, work: Work, now: Mono) -> Option<OrgI
     let (_, ix) = best?;
     state.next_org = (ix + 1) % n;
     Some(OrgId(ix as u16))
+}
+
+/// Whether the budget admits the next request of a run over an org; if not, the budget keeps in mind why.
+fn is_paid_for(state: &mut State, slot: RunSlot, family: Family, org: OrgId, now: Mono, wall: Wall) -> bool {
+    let pays = state.orgs[org.ix()].budget.pays(now);
+    let run = &mut state.runs[slot.ix()];
+    let Some(no) = run.queue.peek(family, pays, now) else { return true };
+    let at_most = run.at_most(no);
+    match run.budget.admits(&run.ledger, org, 1, at_most, wall) {
+        Ok(()) => true,
+        Err(blocked) => {
+            run.budget.blocked = Some(blocked);
+            false
+        }
+    }
 }
 
 /// Takes the next request of a run for an org, and has it sent.
@@ -102,7 +125,9 @@ fn send(state: &mut State, slot: RunSlot, family: Family, org: OrgId, now: Mono,
     pace.started(&load, now);
     pool.growths[family.ix()].started(now);
     pool.gate.started();
-    run.queue.weigh(taken.no, load);
+    let at_most = run.at_most(taken.no);
+    run.queue.weigh(taken.no, load, at_most);
+    run.ledger.reserve(org, at_most);
     org_state.breaker.started(now);
     org_state.in_flight[family.ix()] += 1;
     org_state.totals.n_sent += 1;

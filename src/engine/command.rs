@@ -1,9 +1,11 @@
 //! Commands of the operator. Each is idempotent, acts on the object that was shown, and answers in words.
 
-use crate::model::{Command, CommandOutcome, Family, Level, Now, OrgId, RunSlot, RunStatus};
+use crate::model::{Command, CommandOutcome, Family, Level, Now, OrgId, Outcome, RequestNo, RunSlot, RunStatus};
 
 use super::batch;
 use super::event::Effect;
+use super::money;
+use super::queue::Place;
 use super::rest;
 use super::state::State;
 
@@ -21,6 +23,8 @@ pub(crate) fn command(state: &mut State, command: Command, now: Now, effects: &m
         }
         Command::FinishOnSync { run, cancel_open } => batch::finish_on_sync(state, run, cancel_open, now, effects),
         Command::ReDriveSubBatch { run, sub_batch } => batch::re_drive_sub_batch(state, run, sub_batch, now, effects),
+        Command::MoveToBatch { run } => money::move_to_batch(state, run, "operator", now, effects),
+        Command::ReDriveRequest { run, no, seen } => re_drive(state, run, no, seen, now, effects),
         Command::LeaveSubBatch { run, sub_batch } => batch::leave_sub_batch(state, run, sub_batch, now, effects),
         Command::SetCap { org, family, seen, cap, above_polite } => {
             set_cap(state, org, family, Cap { seen, wanted: cap, above_polite }, now, effects)
@@ -169,6 +173,46 @@ fn revive_org(state: &mut State, org: OrgId, now: Now, effects: &mut Vec<Effect>
         ));
     }
     CommandOutcome::AlreadySo(format!("{label} is neither parked nor paused"))
+}
+
+/// Only what was set aside needs it: whatever else has no terminal outcome is sent again by itself, and what has one was
+/// paid for.
+fn re_drive(
+    state: &mut State,
+    slot: RunSlot,
+    no: RequestNo,
+    seen: Outcome,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) -> CommandOutcome {
+    if let Err(outcome) = live(state, slot) {
+        return outcome;
+    }
+    let run = &mut state.runs[slot.ix()];
+    match run.queue.place(no) {
+        None => no_such("request"),
+        Some(Place::Done(outcome)) if outcome != seen => {
+            CommandOutcome::AlreadySo(format!("request {} has become {outcome} meanwhile", no.0))
+        }
+        Some(Place::Done(outcome)) => {
+            CommandOutcome::Refused(format!("request {} is {outcome}: only what is re-drivable is sent again", no.0))
+        }
+        Some(Place::Cached) => CommandOutcome::Refused(format!("request {} was answered by the cache", no.0)),
+        Some(Place::Batched) => {
+            CommandOutcome::Refused(format!("request {} is in a sub-batch; see the batches screen", no.0))
+        }
+        Some(Place::Waiting | Place::Again) => {
+            CommandOutcome::AlreadySo(format!("request {} waits to be sent again by itself", no.0))
+        }
+        Some(Place::InFlight | Place::Unsynced) => {
+            CommandOutcome::AlreadySo(format!("request {} is being sent again", no.0))
+        }
+        Some(Place::Aside) => {
+            run.queue.take_back(no, now.mono);
+            let text = format!("request {} is sent again", no.0);
+            done(state, "re-driving", None, text, now, effects)
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -11,13 +11,14 @@ use tokio::task::AbortHandle;
 use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
 use crate::model::{
-    ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Scrubber, Snapshot, Trouble,
+    ApiError, BatchSettings, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, RunStatus, Scrubber,
+    Snapshot, Trouble, Usage,
 };
 use crate::requests::Input;
 use crate::store;
 use crate::store::{AuditEvent, Job, Last, LineMeta, Record, StateFile, StoreError, StoreEvent, Writer, journal};
 
-use super::batch::{self, BatchEffect, BatchEvent, BatchPlan, Happened, Step, ToDo};
+use super::batch::{self, BatchEffect, BatchEvent, Happened, Step, ToDo};
 use super::clock::Clock;
 use super::command::command;
 use super::event::{Effect, Event};
@@ -25,10 +26,11 @@ use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
 use super::keep;
 use super::load::Sizes;
 use super::preflight::{self, Want};
+use super::promise::Promise;
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
-use super::spec::{EngineSpec, RunEnd, RunSpec, Started};
+use super::spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
 use super::state::State;
 use super::worker::{self, RunWork, Shared, Task};
 
@@ -37,6 +39,9 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// Between two writes of `state.json` while nothing but counters changes: the heartbeat.
 const STATE_EVERY: Duration = Duration::from_secs(5);
+
+/// Between two looks at what other runs have spent.
+const OTHERS_EVERY: Duration = Duration::from_secs(30);
 
 /// Events taken in one go.
 const BATCH: usize = 512;
@@ -59,9 +64,11 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
     let mut driven = Vec::with_capacity(runs.len());
     for mut run in runs {
         let plan = run.batch.take();
-        let mut run = Run::new(run, &mut state, &shared, &spec.catalog)?;
-        if let (Some(plan), Some((transport, scrubber))) = (plan, &spec.batches) {
-            run.begin_batches(plan, Arc::clone(transport), scrubber.clone(), &mut state, &shared, &mut effects);
+        let mut run = Run::new(run, spec.batches.clone(), &mut state, &shared, &spec.catalog)?;
+        if let Some(plan) = plan
+            && run.can_batch(&plan.nonce, &shared)
+        {
+            batch::begin(&mut state, run.work.slot, plan, shared.clock.now(), &mut effects);
         }
         driven.push(run);
     }
@@ -97,11 +104,24 @@ struct Run {
     wants: Vec<Want>,
     /// The hands of its batch part.
     batch: Option<Arc<batch::Shell>>,
+    /// What carries the calls of batches.
+    carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
+    /// As [`RunSpec::may_batch`].
+    may_batch: Option<(String, BatchSettings)>,
+    others_today: Option<OthersToday>,
+    /// When others were asked about last.
+    others_asked: Mono,
     end: Option<RunEnd>,
 }
 
 impl Run {
-    fn new(spec: RunSpec, state: &mut State, shared: &Shared, catalog: &Catalog) -> Result<Run, StoreError> {
+    fn new(
+        spec: RunSpec,
+        carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
+        state: &mut State,
+        shared: &Shared,
+        catalog: &Catalog,
+    ) -> Result<Run, StoreError> {
         let input = Arc::clone(&spec.input);
         let mut wants = preflight::wants(&input, &spec.last);
         let places = spec.last.into_iter().map(place).collect();
@@ -109,31 +129,36 @@ impl Run {
         let sizes: Arc<dyn Sizes> = Arc::<Input>::clone(&input);
         let slot = state.add_run(spec.facts, queue, sizes, shared.clock.mono());
         wants.iter_mut().for_each(|want| want.run = slot);
+        let mut template = spec.state;
+        // The ceiling must be durable before the first call; nothing else runs yet that could wait for it.
+        let promise = Promise::first(state.open_to_doubt(slot));
+        template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
+        template.n_possibly_charged_at_most = promise.ceiling();
+        template.status = RunStatus::Running;
+        template.save(spec.dir.path())?;
+        state.runs[slot.ix()].promise = Some(promise);
         let events = shared.events.clone();
         let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
         Ok(Run {
             work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
             writer: Some(writer),
-            template: spec.state,
+            template,
             state_written: Mono::ZERO,
             status_written: None,
             attempts: HashMap::new(),
             wants,
             batch: None,
+            carries,
+            may_batch: spec.may_batch,
+            others_today: spec.others_today,
+            others_asked: Mono::ZERO,
             end: None,
         })
     }
 
-    fn begin_batches(
-        &mut self,
-        plan: BatchPlan,
-        transport: Arc<dyn BatchTransport>,
-        scrubber: Scrubber,
-        state: &mut State,
-        shared: &Shared,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Some(writer) = &self.writer else { return };
+    /// Gives it the hands for batches; false when nothing carries their calls.
+    fn can_batch(&mut self, nonce: &str, shared: &Shared) -> bool {
+        let (Some(writer), Some((transport, scrubber))) = (&self.writer, self.carries.clone()) else { return false };
         self.batch = Some(Arc::new(batch::Shell {
             transport,
             events: shared.events.clone(),
@@ -141,10 +166,43 @@ impl Run {
             clock: shared.clock,
             labels: Arc::clone(&shared.labels),
             scrubber,
-            nonce: plan.nonce.clone(),
+            nonce: nonce.to_owned(),
             dir: writer.dir().to_owned(),
         }));
-        batch::begin(state, self.work.slot, plan, shared.clock.now(), effects);
+        true
+    }
+
+    /// Plans sub-batches for these requests, on a thread of its own: it reads all of them.
+    fn plan_batches(&mut self, open: &[RequestNo], shared: &Shared) {
+        let slot = self.work.slot;
+        let events = shared.events.clone();
+        let may = self.may_batch.clone().filter(|(nonce, _)| self.can_batch(nonce, shared));
+        let Some(((nonce, settings), writer)) = may.zip(self.writer.as_ref()) else {
+            let plan = Err("nothing carries the calls of batches".to_owned());
+            return drop(events.send(Event::BatchPlanned { run: slot, plan }));
+        };
+        let (input, dir, template) = (Arc::clone(&self.work.input), writer.dir().to_owned(), self.template.clone());
+        let mut last = vec![Last::Succeeded; input.len() as usize];
+        for no in open {
+            last[no.ix()] = Last::Unsent;
+        }
+        tokio::task::spawn_blocking(move || {
+            let plan = batch::plan(&input, &last, &template, &dir, &nonce, settings, false);
+            let plan = plan.map(Box::new).map_err(|error| error.to_string());
+            // The dispatcher may have come to an end meanwhile; then nobody wants to know.
+            let _ = events.send(Event::BatchPlanned { run: slot, plan });
+        });
+    }
+
+    /// Asks now and then what other runs have spent today.
+    fn ask_about_others(&mut self, shared: &Shared, now: Mono) {
+        let Some(others) = self.others_today.clone() else { return };
+        if now.since(self.others_asked) < OTHERS_EVERY {
+            return;
+        }
+        self.others_asked = now;
+        let (events, run) = (shared.events.clone(), self.work.slot);
+        tokio::task::spawn_blocking(move || events.send(Event::OthersSpent { run, today: others() }));
     }
 
     fn store(&self, job: Job) {
@@ -262,6 +320,7 @@ impl Dispatcher {
                         attempt.abort();
                     }
                 }
+                Effect::PlanBatches { run, open } => self.runs[run.ix()].plan_batches(&open, &self.shared),
                 Effect::Batch(effect) => self.batch(effect),
                 Effect::Rest { run, exit_code } => self.rest(run, exit_code),
             }
@@ -289,8 +348,7 @@ impl Dispatcher {
             attempt: u32::from(attempts),
             request_id: None,
             latency_ms: 0,
-            tokens_in: 0,
-            tokens_out: 0,
+            usage: Usage::default(),
             cost: Money::ZERO,
             at: self.shared.clock.now().wall,
             crc: input.crc_of(no),
@@ -348,22 +406,43 @@ impl Dispatcher {
         for ix in 0..self.runs.len() {
             let status = self.state.runs[ix].status;
             let run = &self.runs[ix];
-            let due = run.status_written != Some(status) || now.since(run.state_written) >= STATE_EVERY;
+            let promise = self.state.runs[ix].promise;
+            let is_near = promise.is_some_and(|promise| promise.is_near(self.state.open_to_doubt(run.work.slot)));
+            let due = run.status_written != Some(status) || now.since(run.state_written) >= STATE_EVERY || is_near;
             if !due || run.end.is_some() || status.is_over() {
                 continue;
             }
-            let file = self.state_file(ix, None);
+            self.keep_promise(ix);
+            let shared = self.shared.clone();
             let run = &mut self.runs[ix];
             run.status_written = Some(status);
             run.state_written = now;
-            run.store(Job::State(Box::new(file)));
+            run.ask_about_others(&shared, now);
         }
+    }
+
+    /// Writes the state with a new ceiling of what may be in doubt.
+    fn keep_promise(&mut self, ix: usize) {
+        let run = RunSlot(ix as u16);
+        let open = self.state.open_to_doubt(run);
+        let Some(promise) = &mut self.state.runs[ix].promise else { return };
+        let ceiling = promise.renew(open);
+        let file = self.state_file(ix, None);
+        let events = self.shared.events.clone();
+        self.runs[ix].store(Job::State(Box::new(file)));
+        // On the writer's thread, after its fsync.
+        self.runs[ix].store(Job::Flush(Box::new(move || drop(events.send(Event::PromiseKept { run, ceiling })))));
     }
 
     fn state_file(&mut self, ix: usize, exit_code: Option<u8>) -> StateFile {
         let now = self.shared.clock.now();
         let picture = self.publisher.picture(&mut self.state, now);
         let mut file = keep::state_file(&self.runs[ix].template, &picture, ix, exit_code);
+        let run = &self.state.runs[ix];
+        file.books = run.ledger.books();
+        if let (Some(promise), None) = (run.promise, exit_code) {
+            file.n_possibly_charged_at_most = promise.ceiling();
+        }
         if let Some(Some(part)) = self.state.batches.get(ix) {
             file.sub_batches = part.entries();
             file.finish_on_sync = part.finish_on_sync;

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::store::Record;
 
-use super::batch::{BatchEffect, BatchEvent};
+use super::batch::{BatchEffect, BatchEvent, BatchPlan};
 
 /// Something that has happened.
 #[derive(Debug)]
@@ -29,6 +29,12 @@ pub(crate) enum Event {
     StoreBlocked { run: RunSlot, message: String, for_good: bool },
     /// They can again.
     StoreHealed { run: RunSlot },
+    /// A state with this ceiling of what may be in doubt is durable.
+    PromiseKept { run: RunSlot, ceiling: u64 },
+    /// What other runs have spent today.
+    OthersSpent { run: RunSlot, today: Money },
+    /// The sub-batches for what is left of a run are planned; or why they cannot be.
+    BatchPlanned { run: RunSlot, plan: Result<Box<BatchPlan>, String> },
     /// Something has happened to a sub-batch.
     Batch(Box<BatchEvent>),
 }
@@ -65,6 +71,8 @@ pub(crate) enum Effect {
     Audit { level: Level, kind: &'static str, org: Option<OrgId>, text: String },
     /// Abandon the attempts of a run that are under way.
     Abandon { run: RunSlot },
+    /// Plan sub-batches for these requests of a run, and say so with `BatchPlanned`. They go on being sent meanwhile.
+    PlanBatches { run: RunSlot, open: Vec<RequestNo> },
     /// Something is to be done about a sub-batch.
     Batch(BatchEffect),
     /// The run has come to rest: write its last state.

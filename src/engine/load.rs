@@ -27,6 +27,10 @@ pub(crate) trait Sizes: fmt::Debug + Send + Sync {
     fn bytes(&self, no: RequestNo) -> u32;
     /// Its `max_tokens`.
     fn max_tokens(&self, no: RequestNo) -> u32;
+    /// Its model, by the index in the tariff.
+    fn model(&self, _: RequestNo) -> u16 {
+        0
+    }
 }
 
 impl Sizes for Input {
@@ -36,6 +40,10 @@ impl Sizes for Input {
 
     fn max_tokens(&self, no: RequestNo) -> u32 {
         self.max_tokens_of(no)
+    }
+
+    fn model(&self, no: RequestNo) -> u16 {
+        self.model_ix(no)
     }
 }
 

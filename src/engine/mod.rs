@@ -27,6 +27,10 @@
 //! | `preflight` | what is known of each org before the first wave |
 //! | `queue` | which request is next, and when a failed one is due again |
 //! | `admit` | which org takes it |
+//! | `ledger` | nothing: it counts what is reserved, paid, and perhaps paid |
+//! | `budget` | whether one more request may be paid for |
+//! | `money` | what is said at a share of the budget, and whether the rest moves to batches |
+//! | `promise` | how much a death of this process may leave in doubt |
 //! | `batch` | all about sub-batches; a part with a reducer of its own |
 //! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
 //! | `command` | what an operator's command does |
@@ -38,6 +42,7 @@
 mod admit;
 mod batch;
 mod breaker;
+mod budget;
 mod clock;
 mod command;
 mod course;
@@ -48,12 +53,15 @@ mod growth;
 pub mod handle;
 mod history;
 mod keep;
+mod ledger;
 mod level;
 mod load;
+mod money;
 mod organisation;
 mod pace;
 mod park;
 mod preflight;
+mod promise;
 mod publish;
 mod queue;
 mod reduce;
@@ -73,5 +81,7 @@ mod worker;
 pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
 pub use dispatcher::start;
 pub use handle::EngineHandle;
-pub use spec::{EngineSpec, RunEnd, RunSpec, Started};
+pub use ledger::Tariff;
+pub(crate) use ledger::at_most;
+pub use spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
 pub use state::RunFacts;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::model::limits::Limiter;
 use crate::model::series::Latencies;
 use crate::model::snapshot::{
-    BatchesView, Binding, Condition, LimiterView, OrgView, RunView, Snapshot, StoreView, WindowView,
+    BatchesView, Binding, Condition, LimiterView, OrgTotals, OrgView, RunView, Snapshot, StoreView, WindowView,
 };
-use crate::model::{Family, Mono, Notice, Now, RunStatus};
+use crate::model::{Family, Money, Mono, Notice, Now, RunStatus};
 
 use super::batch;
 use super::pace::easing;
@@ -68,7 +68,7 @@ fn roll(state: &mut State, now: Mono) {
         // A run that is over stands still.
         let now = run.ended.unwrap_or(now);
         run.outcomes.roll(now);
-        run.course.at(now).cost = run.cost;
+        run.course.at(now).cost = run.ledger.spent();
         run.course.refresh(now);
     }
 }
@@ -107,7 +107,7 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
         headroom: limiters.first().map(|tightest| tightest.headroom),
         limiters,
         binding: if working { binding(pool, now) } else { None },
-        totals: org.totals,
+        totals: totals(state, org),
         rate: org.answers.rate(),
         rate_history: org.answers.seconds(),
         window_history: org.window_levels.seconds(),
@@ -117,6 +117,20 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
         latency_p95_ms: quantile(0.95),
         last_decision: org.last_decision.clone(),
     }
+}
+
+/// What an org did; what it was paid stands in the ledgers of the runs.
+fn totals(state: &State, org: &OrgState) -> OrgTotals {
+    let mut totals = org.totals;
+    (totals.cost, totals.tokens_in, totals.tokens_out, totals.n_possibly_charged) = (Money::ZERO, 0, 0, 0);
+    for run in &state.runs {
+        let sums = run.ledger.org(org.id);
+        totals.cost += sums.spent;
+        totals.tokens_in += sums.tokens_in;
+        totals.tokens_out += sums.tokens_out;
+        totals.n_possibly_charged += sums.n_doubt;
+    }
+    totals
 }
 
 /// A limiter of the family that has the least of it left.
@@ -205,17 +219,17 @@ fn condition(state: &State, org: &OrgState, working: bool, now: Mono) -> Conditi
 fn run_views(state: &mut State, now: Now) -> Vec<RunView> {
     let State { runs, batches, .. } = state;
     let parts = batches.iter_mut().map(|part| part.as_mut().map(|part| batch::picture(part, now)));
-    runs.iter().zip(parts).map(|(run, batches)| run_view(run, batches, now.mono)).collect()
+    runs.iter().zip(parts).map(|(run, batches)| run_view(run, batches, now)).collect()
 }
 
-fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> RunView {
+fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunView {
     let counts = run.queue.counts();
     let rate = run.outcomes.rate();
     // Nobody knows when a batch ends.
     let in_batches = batches.as_ref().is_some_and(|batches| batches.n_open + batches.n_planned > 0);
     let eta = (run.status == RunStatus::Running && rate > 0.0 && !in_batches)
         .then(|| (counts.open() as f64 / rate * 1_000.0) as u64);
-    let session_wall = run.session_wall(now);
+    let session_wall = run.session_wall(now.mono);
     RunView {
         slot: run.slot,
         run_id: run.facts.run_id.clone(),
@@ -233,13 +247,14 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Mono) -> Run
         rate_history: run.outcomes.seconds(),
         course: run.course.shown(),
         eta_ms: eta,
-        cost: run.cost,
-        n_possibly_charged: run.possibly_charged,
+        cost: run.ledger.spent(),
+        n_possibly_charged: run.ledger.in_doubt().0,
         wall_ms: millis(run.facts.prior_wall + session_wall),
         session_wall_ms: millis(session_wall),
         re_drives: re_drives(run),
-        re_driven: most_first(run.re_driven.iter().map(|(reason, n)| (reason.clone(), *n))),
+        re_driven: most_first(run.ledger.re_driven().map(|(reason, n)| (reason.to_owned(), n))),
         attempts: attempts(run),
+        budget: run.budget.view(&run.ledger, now.wall),
         batches,
     }
 }

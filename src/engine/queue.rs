@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::model::{ApiError, Counts, Family, Mono, OrgId, Outcome, RequestNo, Trouble};
+use crate::model::{ApiError, Counts, Family, Money, Mono, OrgId, Outcome, RequestNo, Trouble};
 
 use super::load::Load;
 
@@ -23,7 +23,7 @@ pub(crate) enum Place {
     InFlight,
     /// Answered, not yet durable.
     Unsynced,
-    /// Not sent again in this session: its attempts fail on orgs that answer others.
+    /// Not sent again in this session unless the operator says so: its attempts fail on orgs that answer others.
     Aside,
     /// Durable.
     Done(Outcome),
@@ -38,14 +38,28 @@ pub(crate) struct Redrive {
     pub(crate) org: OrgId,
     pub(crate) trouble: Trouble,
     pub(crate) error: ApiError,
+    /// Answers of a success status that were no answers, one after the other: each was probably paid for.
+    pub(crate) n_broken: u8,
     /// The journal has it: no attempt was made since.
     pub(crate) journaled: bool,
+}
+
+/// Whether an answer came with a success status, and was none.
+pub(crate) fn is_broken_answer(trouble: Trouble, error: &ApiError) -> bool {
+    trouble == Trouble::Broken && error.status.is_some_and(|status| (200..300).contains(&status))
 }
 
 impl Redrive {
     /// As an earlier session left it; the journal knows the rest.
     fn of_earlier_session() -> Redrive {
-        Redrive { attempts: 0, org: OrgId(0), trouble: Trouble::Broken, error: ApiError::default(), journaled: true }
+        Redrive {
+            attempts: 0,
+            org: OrgId(0),
+            trouble: Trouble::Broken,
+            error: ApiError::default(),
+            n_broken: 0,
+            journaled: true,
+        }
     }
 }
 
@@ -57,6 +71,8 @@ pub(crate) struct Flying {
     pub(crate) started: Mono,
     /// What it is likely to take.
     pub(crate) load: Load,
+    /// What is reserved for it.
+    pub(crate) at_most: Money,
 }
 
 /// Requests that wait for another attempt, by when they are due.
@@ -136,6 +152,11 @@ impl Queue {
         self.families.get(no.ix()).copied().unwrap_or(self.only)
     }
 
+    /// Whether requests of a family may be in it.
+    pub(crate) fn has(&self, family: Family) -> bool {
+        !self.families.is_empty() || self.only == family
+    }
+
     /// Whether a request of this family could be sent now: `Free` by any org, `Paid` by one whose retry budget pays.
     pub(crate) fn work(&self, family: Family, now: Mono) -> Option<Work> {
         if self.waiting[family.ix()] > 0 || is_due(&self.again[family.ix()], now) {
@@ -178,31 +199,45 @@ impl Queue {
             (self.next_waiting(family)?, false)
         };
         self.places[no as usize] = Place::InFlight;
-        self.flying.insert(no, Flying { org, started: now, load: Load::default() });
+        self.flying.insert(no, Flying { org, started: now, load: Load::default(), at_most: Money::ZERO });
         let attempt = self.redrives.get(&no).map_or(1, |redrive| redrive.attempts.saturating_add(1));
         Some(Taken { no: RequestNo(no), attempt, paid })
     }
 
-    /// Notes what a request that was just taken is likely to take from the limits.
-    pub(crate) fn weigh(&mut self, no: RequestNo, load: Load) {
+    /// Notes what a request that was just taken is likely to take from the limits, and what it costs at the most.
+    pub(crate) fn weigh(&mut self, no: RequestNo, load: Load, at_most: Money) {
         if let Some(flying) = self.flying.get_mut(&no.0) {
-            flying.load = load;
+            (flying.load, flying.at_most) = (load, at_most);
         }
     }
 
+    /// The request that [`Queue::take`] would give.
+    pub(crate) fn peek(&mut self, family: Family, pays: bool, now: Mono) -> Option<RequestNo> {
+        let due = |heap: &Due| heap.peek().filter(|Reverse((at, _))| *at <= now).map(|Reverse((_, no))| *no);
+        let paid = if pays { due(&self.paid[family.ix()]) } else { None };
+        let no = paid.or_else(|| due(&self.again[family.ix()])).or_else(|| self.first_waiting(family))?;
+        Some(RequestNo(no))
+    }
+
     fn next_waiting(&mut self, family: Family) -> Option<u32> {
+        let no = self.first_waiting(family)?;
+        self.cursors[family.ix()] = no + 1;
+        self.waiting[family.ix()] -= 1;
+        Some(no)
+    }
+
+    /// Moves the cursor of a family to the first request of it that waits.
+    fn first_waiting(&mut self, family: Family) -> Option<u32> {
         if self.waiting[family.ix()] == 0 {
             return None;
         }
         let mut at = self.cursors[family.ix()];
         while (at as usize) < self.places.len() {
-            let no = at;
-            at += 1;
-            if self.places[no as usize] == Place::Waiting && self.family(RequestNo(no)) == family {
+            if self.places[at as usize] == Place::Waiting && self.family(RequestNo(at)) == family {
                 self.cursors[family.ix()] = at;
-                self.waiting[family.ix()] -= 1;
-                return Some(no);
+                return Some(at);
             }
+            at += 1;
         }
         self.cursors[family.ix()] = at;
         None
@@ -211,6 +246,12 @@ impl Queue {
     /// Where a request is; `None` when it is not of this run.
     pub(crate) fn place(&self, no: RequestNo) -> Option<Place> {
         self.places.get(no.ix()).copied()
+    }
+
+    /// Requests that wait on the sync path, in the order of the input.
+    pub(crate) fn waiting_nos(&self) -> impl Iterator<Item = RequestNo> {
+        let waits = |(_, place): &(usize, &Place)| matches!(place, Place::Waiting | Place::Again);
+        self.places.iter().enumerate().filter(waits).map(|(no, _)| RequestNo(no as u32))
     }
 
     /// Takes requests that wait out of the sync path: they are in sub-batches. The others stay where they are.
@@ -313,18 +354,39 @@ impl Queue {
         self.remember(no, org, trouble, error);
     }
 
-    /// As [`Queue::failed`], but the request waits for another session instead of another attempt.
+    /// As [`Queue::failed`], but the request waits for the operator or another session instead of another attempt, and the
+    /// caller journals it.
     pub(crate) fn set_aside(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
         if self.is_in_flight(no) {
             self.flying.remove(&no.0);
             self.places[no.ix()] = Place::Aside;
             self.remember(no, org, trouble, error);
+            if let Some(redrive) = self.redrives.get_mut(&no.0) {
+                redrive.journaled = true;
+            }
+        }
+    }
+
+    /// A request that was set aside waits for another attempt after all.
+    pub(crate) fn take_back(&mut self, no: RequestNo, now: Mono) {
+        if self.place(no) == Some(Place::Aside) {
+            self.put_back(no, false, now);
         }
     }
 
     /// Whether the last attempt of a request failed for trouble of the org's account.
     pub(crate) fn failed_by_account(&self, no: RequestNo) -> bool {
         self.redrives.get(&no.0).is_some_and(|redrive| matches!(redrive.trouble, Trouble::Account(_)))
+    }
+
+    /// How many broken answers in a row a request has had.
+    pub(crate) fn n_broken(&self, no: RequestNo) -> u8 {
+        self.redrives.get(&no.0).map_or(0, |redrive| redrive.n_broken)
+    }
+
+    /// Why the last attempt of a request failed in this session.
+    pub(crate) fn last_trouble(&self, no: RequestNo) -> Option<Trouble> {
+        self.redrives.get(&no.0).filter(|redrive| redrive.attempts > 0).map(|redrive| redrive.trouble)
     }
 
     fn remember(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
@@ -336,7 +398,11 @@ impl Queue {
                 1
             }
         };
-        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error, journaled: false });
+        let n_broken = match is_broken_answer(trouble, &error) {
+            true => self.n_broken(no).saturating_add(1),
+            false => 0,
+        };
+        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error, n_broken, journaled: false });
     }
 
     /// An attempt was not made after all: back it goes as it was.

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use crate::model::snapshot::ParkReason;
 use crate::model::{
-    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, RateLimits, RequestNo, RetryAfter, RunSlot, Trouble, Usage,
-    Verdict,
+    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot,
+    Trouble, Usage, Verdict,
 };
 
 use super::breaker::Trip;
 use super::event::{Attempt, Effect, Event};
 use super::gate::{Wait, backoff};
-use super::queue::Flying;
+use super::ledger::Answer;
+use super::queue::{Flying, is_broken_answer};
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
 use super::{admit, batch, organisation, park, preflight, rest, suspicion};
@@ -20,10 +21,15 @@ use super::{admit, batch, organisation, park, preflight, rest, suspicion};
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
 
+/// Broken answers in a row, of a success status, after which a request is not sent again in this session: what makes one of
+/// them broken is then likely to make all of them so, and each is paid for.
+const BROKEN_ANSWERS: u8 = 4;
+
 /// Takes a batch of events, in order, and then admits what may go. Effects come out in the order in which they are to be
 /// done.
 pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
     park::unpark_in_time(state, now, effects);
+    state.runs.iter_mut().for_each(|run| run.budget.blocked = None);
     for event in events {
         one(state, event, now, effects);
     }
@@ -39,6 +45,7 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
         Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
         Event::Looked { org, model, sight } => preflight::looked(state, org, model, sight, now, effects),
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
+        Event::BatchPlanned { run, plan } => batch::move_over(state, run, plan.map(|plan| *plan), now, effects),
         Event::Batch(event) => batch::event(state, *event, now, effects),
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
@@ -60,6 +67,12 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
                 rest::stop_for(state, slot, &message, "store-lost", now, effects);
             }
         }
+        Event::PromiseKept { run, ceiling } => {
+            if let Some(promise) = &mut state.runs[run.ix()].promise {
+                promise.kept(ceiling);
+            }
+        }
+        Event::OthersSpent { run, today } => state.runs[run.ix()].budget.others_spent(today),
         Event::StoreHealed { run } => {
             if state.runs[run.ix()].store_trouble.take().is_some() {
                 let text = "the run directory takes outcomes again: going on".to_owned();
@@ -78,7 +91,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { usage, .. } => Some((usage, latency)),
         _ => None,
     };
-    ended(state, family, &flight, usage, now.mono);
+    ended(state, run, family, &flight, usage, now.mono);
     let succeeded = usage.is_some().then_some(flight.started);
     let pool = state.orgs[org.ix()].pool;
     state.pools[pool].paces[family.ix()].observe(&limits, succeeded, now.mono);
@@ -86,7 +99,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         organisation::told(state, org, organization, now, effects);
     }
     if let Verdict::Trouble(trouble, _) = &verdict {
-        state.runs[run.ix()].count_re_drive(trouble.as_str());
+        state.runs[run.ix()].ledger.failed(trouble.as_str());
     }
     match verdict {
         Verdict::Answered { refused, usage } => {
@@ -100,22 +113,28 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             } else {
                 totals.n_ok += 1;
             }
-            totals.tokens_in += usage.prompt_tokens();
-            totals.tokens_out += usage.output_tokens;
-            totals.cost += cost;
             state.orgs[org.ix()].answers.add(1, now.mono);
             state.orgs[org.ix()].course.at(now.mono).answered += 1;
             state.orgs[org.ix()].latency.saturating_record(latency.as_millis().min(u128::from(u32::MAX)) as u64);
             let run = &mut state.runs[run.ix()];
             run.fuse.off = true;
-            run.cost += cost;
+            let outcome = if refused { Outcome::Refused } else { Outcome::Succeeded };
+            let model = run.sizes.model(no);
+            run.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
+            if let Some(trouble) = run.queue.last_trouble(no) {
+                run.ledger.answered_again(trouble.as_str(), cost);
+            }
             run.queue.answered(no);
             effects.extend(record.map(Effect::Record));
         }
         Verdict::Invalid(error) => {
             answered(state, run, org, flight.started, now, effects);
             state.orgs[org.ix()].totals.n_invalid += 1;
-            state.runs[run.ix()].queue.answered(no);
+            let run_state = &mut state.runs[run.ix()];
+            let model = run_state.sizes.model(no);
+            let (outcome, usage) = (Outcome::Invalid, Usage::default());
+            run_state.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
+            run_state.queue.answered(no);
             effects.extend(record.map(Effect::Record));
             rest::invalid(state, run, &error, now, effects);
             // While the fuse may still blow, an `invalid` proves the key but not the requests.
@@ -143,14 +162,22 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             state.runs[run.ix()].queue.failed(no, org, Trouble::RateLimited(kind), error, now.mono);
         }
         Verdict::Trouble(trouble, error) => {
-            failed(state, run, no, org, started, trouble, error, retry_after, now, effects);
+            failed(state, run, no, &flight, started, trouble, error, retry_after, now, effects);
         }
     }
 }
 
 /// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
-pub(super) fn ended(state: &mut State, family: Family, flight: &Flying, answer: Option<(&Usage, Duration)>, now: Mono) {
+pub(super) fn ended(
+    state: &mut State,
+    run: RunSlot,
+    family: Family,
+    flight: &Flying,
+    answer: Option<(&Usage, Duration)>,
+    now: Mono,
+) {
     let org = flight.org;
+    state.runs[run.ix()].ledger.release(org, flight.at_most);
     let pool = &mut state.pools[state.orgs[org.ix()].pool];
     if let Some(window) = &mut pool.windows[family.ix()] {
         window.ended();
@@ -248,7 +275,7 @@ fn failed(
     state: &mut State,
     run: RunSlot,
     no: RequestNo,
-    org: OrgId,
+    flight: &Flying,
     started: Mono,
     trouble: Trouble,
     error: ApiError,
@@ -256,6 +283,7 @@ fn failed(
     now: Now,
     effects: &mut Vec<Effect>,
 ) {
+    let org = flight.org;
     state.orgs[org.ix()].course.at(now.mono).failed += 1;
     let totals = &mut state.orgs[org.ix()].totals;
     match trouble {
@@ -263,11 +291,11 @@ fn failed(
         Trouble::Server => totals.n_5xx += 1,
         _ => totals.n_transport += 1,
     }
-    let charged = u64::from(trouble.possibly_charged());
-    totals.n_possibly_charged += charged;
     let State { orgs, pools, runs, settings, rng, .. } = state;
     let run = &mut runs[run.ix()];
-    run.possibly_charged += charged;
+    if trouble.possibly_charged() {
+        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), trouble.as_str(), flight.at_most);
+    }
     run.outage.since.get_or_insert(started);
     run.outage.last = Some(error.clone());
     let closed = match retry_after {
@@ -290,7 +318,21 @@ fn failed(
             wait.as_secs_f64()
         )),
     };
-    run.queue.failed(no, org, trouble, error, now.mono + wait);
+    let n_broken = run.queue.n_broken(no) + u8::from(is_broken_answer(trouble, &error));
+    let aside = (n_broken >= BROKEN_ANSWERS).then(|| {
+        format!(
+            "{}: request {} (from 0) got {n_broken} answers in a row that were none, each of them probably billed: {error}; \
+             set aside, a resume tries it again",
+            orgs[org.ix()].label, no.0
+        )
+    });
+    match &aside {
+        Some(_) => run.queue.set_aside(no, org, trouble, error),
+        None => run.queue.failed(no, org, trouble, error, now.mono + wait),
+    }
+    if let Some(text) = aside {
+        state.note(Level::Warn, "set-aside", None, text, now, effects);
+    }
     if let Some(text) = closed {
         state.note(Level::Info, "closed", Some(org), text, now, effects);
     }
@@ -319,7 +361,7 @@ fn unreadable(
 ) {
     let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
-    ended(state, family, &flight, None, now.mono);
+    ended(state, run, family, &flight, None, now.mono);
     state.orgs[org.ix()].breaker.abandoned();
     state.runs[run.ix()].queue.give_back(no, now.mono);
     rest::stop_for(state, run, message, "input-changed", now, effects);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::model::{ApiError, Counts, Family, Level, Mono, Now, RunSlot, RunStatus, Trouble};
+use crate::model::{ApiError, Counts, Family, Level, Mono, Now, Route, RunSlot, RunStatus, Trouble};
 
 use super::batch;
 use super::event::Effect;
+use super::money;
 use super::state::{OrgState, Outage, RunState, State};
 
 /// How long an unattended run waits for an API that it has never heard of.
@@ -85,11 +86,42 @@ pub(super) fn stop_for(
 pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     for ix in 0..state.runs.len() {
         let slot = RunSlot(ix as u16);
+        watch_budget(state, slot, now, effects);
         give_up(state, slot, now, effects);
         let run = &state.runs[ix];
         if !run.status.is_over() && has_come_to_rest(run) && batch::is_quiet(state, slot) {
             end(state, slot, now.mono, effects);
         }
+    }
+}
+
+/// What the budget wants said, offered or ended.
+fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    let run = &mut state.runs[slot.ix()];
+    if !run.budget.is_limited() || run.status.is_over() || run.status == RunStatus::Draining {
+        return;
+    }
+    if run.budget.is_late(now.wall) {
+        let reason = "its deadline has passed: what is out finishes; resume it with a later --deadline";
+        return stop_for(state, slot, reason, "deadline", now, effects);
+    }
+    if let Some(percent) = run.budget.step(&run.ledger) {
+        let step = money::step(run, percent);
+        let may_move = percent >= 80 && step.offers;
+        state.note(step.level, "budget", None, step.text, now, effects);
+        let run = &mut state.runs[slot.ix()];
+        if may_move && run.facts.unattended && run.budget.limits().to_batch {
+            let _ = money::move_to_batch(state, slot, "the budget's policy", now, effects);
+        } else {
+            run.budget.offers_batch |= may_move;
+        }
+    }
+    let run = &state.runs[slot.ix()];
+    let blocked = run.status == RunStatus::Running && run.budget.blocked.is_some();
+    let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0 && !run.moving;
+    if blocked && quiet && !batch::is_at_work(state, slot) && money::nobody_takes(state, slot, now) {
+        let reason = money::used_up(&state.runs[slot.ix()]);
+        stop_for(state, slot, &reason, "budget", now, effects);
     }
 }
 
@@ -194,7 +226,7 @@ fn end(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) {
 
 /// 2 when an unattended run gave up before anything was sent to the end: nothing was billed, the set-up is wrong.
 fn exit_code(run: &RunState, counts: &Counts) -> u8 {
-    let billed = counts.succeeded + counts.refused + counts.invalid + run.possibly_charged;
+    let billed = counts.succeeded + counts.refused + counts.invalid + run.ledger.in_doubt().0;
     if counts.open() > 0 && run.facts.unattended && billed == 0 && !run.outage.heard && run.gave_up {
         2
     } else {
@@ -207,12 +239,10 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
     for (no, flight) in state.runs[slot.ix()].queue.flying() {
         let family = state.runs[slot.ix()].queue.family(no);
         let org = flight.org;
-        super::reduce::ended(state, family, &flight, None, now.mono);
-        let org_state = &mut state.orgs[org.ix()];
-        org_state.breaker.abandoned();
-        org_state.totals.n_possibly_charged += 1;
+        super::reduce::ended(state, slot, family, &flight, None, now.mono);
+        state.orgs[org.ix()].breaker.abandoned();
         let run = &mut state.runs[slot.ix()];
-        run.possibly_charged += 1;
+        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), "stopped", flight.at_most);
         let error =
             ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
         run.queue.failed(no, org, Trouble::Broken, error, now.mono);

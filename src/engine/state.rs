@@ -1,28 +1,31 @@
 //! The state that the reducer owns: orgs at the top, runs below, so that several runs share an org's window.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::model::books::{Books, Limits};
 use crate::model::series::{Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
-    ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, Route, RunSlot, RunStatus,
-    Wall,
+    ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, RequestNo, Route, RunSlot,
+    RunStatus, Wall,
 };
 
 use super::batch::BatchRun;
 use super::breaker::Breaker;
+use super::budget::Budget;
 use super::course::CourseState;
 use super::event::Effect;
 use super::gate::Gate;
 use super::growth::Growth;
 use super::history::PerSecond;
+use super::ledger::{Ledger, Tariff};
 use super::load::Sizes;
 use super::pace::{Pace, easing};
 use super::preflight::Preflight;
+use super::promise::{Open, Promise};
 use super::queue::Queue;
 use super::retry_budget::RetryBudget;
 use super::squeeze::Squeeze;
@@ -126,18 +129,22 @@ pub struct RunFacts {
     pub route_reason: String,
     /// Its model, or `mixed`.
     pub model: String,
+    /// What waits may be moved to batches while it runs.
+    pub can_move: bool,
     /// Nobody watches: what would wait for an operator ends the run instead.
     pub unattended: bool,
-    /// What earlier sessions cost.
-    pub prior_cost: Money,
-    /// Attempts of earlier sessions that may have been billed without an answer.
-    pub prior_possibly_charged: u64,
+    /// The books of earlier sessions.
+    pub prior: Books,
+    /// Its models with their prices, by the index that its requests name.
+    pub tariff: Tariff,
+    /// What it may cost and do at most.
+    pub limits: Limits,
+    /// What other runs have spent today.
+    pub others_today: Money,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
     /// What orgs of earlier sessions did that this one does not use, by label.
     pub absent_orgs: Vec<(String, OrgTotals)>,
-    /// Attempts of earlier sessions that had to be made again, by reason.
-    pub prior_re_driven: BTreeMap<String, u64>,
     /// Requests answered in earlier sessions, by the number of attempts that it took.
     pub prior_attempts: [u64; 5],
 }
@@ -153,10 +160,12 @@ pub(crate) struct RunState {
     pub(crate) reason: Option<String>,
     pub(crate) started: Mono,
     pub(crate) ended: Option<Mono>,
-    pub(crate) cost: Money,
-    pub(crate) possibly_charged: u64,
-    /// Attempts that had to be made again, by reason, over all sessions.
-    pub(crate) re_driven: BTreeMap<String, u64>,
+    pub(crate) ledger: Ledger,
+    pub(crate) budget: Budget,
+    /// Sub-batches for what waits are being planned.
+    pub(crate) moving: bool,
+    /// What a death of this process may leave in doubt at the most; `None` when nobody keeps it.
+    pub(crate) promise: Option<Promise>,
     pub(crate) outcomes: PerSecond,
     /// The whole session.
     pub(crate) course: CourseState<RunStep>,
@@ -228,6 +237,27 @@ impl State {
         }
     }
 
+    /// What would be in doubt if this process died now: what is so, and that of which nothing is durable.
+    pub(crate) fn open_to_doubt(&self, slot: RunSlot) -> Open {
+        let run = &self.runs[slot.ix()];
+        let capacity = |family: Family| {
+            let of_pool = |(ix, pool): (usize, &Pool)| match &pool.windows[family.ix()] {
+                Some(window) => u64::from(window.ceiling()),
+                None => {
+                    let caps = self.orgs.iter().filter(|org| org.pool == ix).map(|org| org.caps[family.ix()]);
+                    u64::from(caps.max().unwrap_or(0)) * u64::from(self.settings.procs)
+                }
+            };
+            self.pools.iter().enumerate().map(of_pool).sum::<u64>()
+        };
+        Open {
+            doubt: run.ledger.in_doubt().0,
+            in_flight: u64::from(run.queue.in_flight()),
+            unsynced: run.queue.counts().unsynced,
+            capacity: Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum(),
+        }
+    }
+
     /// Adds a run and gives its slot.
     pub(crate) fn add_run(&mut self, facts: RunFacts, queue: Queue, sizes: Arc<dyn Sizes>, now: Mono) -> RunSlot {
         let slot = RunSlot(self.runs.len() as u16);
@@ -235,11 +265,15 @@ impl State {
         let counts = queue.counts();
         let fuse = Fuse { off: counts.succeeded + counts.refused + counts.cached > 0, ..Fuse::default() };
         self.batches.push(None);
+        let labels: Vec<String> = self.orgs.iter().map(|org| org.label.clone()).collect();
+        let mut budget = Budget::new(facts.limits.clone(), &labels);
+        budget.others_spent(facts.others_today);
         self.runs.push(RunState {
             slot,
-            cost: facts.prior_cost,
-            possibly_charged: facts.prior_possibly_charged,
-            re_driven: facts.prior_re_driven.clone(),
+            ledger: Ledger::new(labels, facts.tariff.clone(), facts.prior.clone()),
+            budget,
+            moving: false,
+            promise: None,
             facts,
             queue,
             sizes,
@@ -380,14 +414,9 @@ impl RunState {
         self.status == RunStatus::Running && self.store_trouble.is_none()
     }
 
-    /// Counts an attempt that has to be made again.
-    pub(crate) fn count_re_drive(&mut self, reason: &str) {
-        match self.re_driven.get_mut(reason) {
-            Some(n) => *n += 1,
-            None => {
-                self.re_driven.insert(reason.to_owned(), 1);
-            }
-        }
+    /// The most that a request can cost on the sync path.
+    pub(crate) fn at_most(&self, no: RequestNo) -> Money {
+        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), false)
     }
 
     /// Milliseconds of this session.

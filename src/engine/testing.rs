@@ -137,12 +137,14 @@ impl Core {
             path: Route::Sync,
             route_reason: String::new(),
             model: family.as_str().to_owned(),
+            can_move: false,
             unattended,
-            prior_cost: Money::ZERO,
-            prior_possibly_charged: 0,
+            prior: Default::default(),
+            tariff: Vec::new(),
+            limits: Default::default(),
+            others_today: Money::ZERO,
             prior_wall: Duration::ZERO,
             absent_orgs: Vec::new(),
-            prior_re_driven: Default::default(),
             prior_attempts: [0; 5],
         };
         let queue = Queue::new(vec![Place::Waiting; requests.0.len()], |_| family);
@@ -225,6 +227,8 @@ fn wanted(effect: Effect) -> Option<Wanted> {
         Effect::Look { org, model, name } => Wanted::Look { org, model, name },
         Effect::Abandon { run } => Wanted::Abandon { run },
         Effect::Rest { run, exit_code } => Wanted::Rest { run, exit_code },
-        Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Batch(_) => return None,
+        Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::PlanBatches { .. } | Effect::Batch(_) => {
+            return None;
+        }
     })
 }

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{Family, OrgId, RunSlot};
+use super::ids::{Family, OrgId, RequestNo, RunSlot};
+use super::outcome::Outcome;
 use super::sub_batch::SubBatchStatus;
 
 /// A command. Each one is idempotent: given twice, the second changes nothing and says so.
@@ -69,12 +70,26 @@ pub enum Command {
         /// Cancel the sub-batches that are open too, so that what they do not process follows.
         cancel_open: bool,
     },
+    /// Move what waits on the sync path into sub-batches, at half the price. What is being answered finishes.
+    MoveToBatch {
+        /// The run.
+        run: RunSlot,
+    },
     /// Send again what was left of a sub-batch: after a cancel made elsewhere, or when its results cannot be had.
     ReDriveSubBatch {
         /// The run.
         run: RunSlot,
         /// The sub-batch, by its index.
         sub_batch: u32,
+    },
+    /// Send a request again that is re-drivable and was set aside in this session.
+    ReDriveRequest {
+        /// The run.
+        run: RunSlot,
+        /// The request, by its position in the input.
+        no: RequestNo,
+        /// The outcome that the operator saw.
+        seen: Outcome,
     },
     /// Answer the question about a sub-batch with no: it stays as it is.
     LeaveSubBatch {

@@ -4,6 +4,8 @@
 //! others; all the others import it. A word that the operator meets on a screen, in a log line or in JSON is spelled
 //! here once, in kebab-case, and used everywhere else by its type.
 
+pub mod books;
+pub mod browse;
 pub mod command;
 pub mod finding;
 pub mod format;
@@ -21,6 +23,7 @@ pub mod snapshot;
 pub mod sub_batch;
 pub mod time;
 
+pub use books::Books;
 pub use command::{Command, CommandOutcome};
 pub use finding::{Figure, Finding, Severity};
 pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};

@@ -380,6 +380,48 @@ pub struct SubBatchView {
     pub timeline: Vec<(Wall, String)>,
 }
 
+/// The budget of a run as the operator sees it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BudgetView {
+    /// What the run may cost.
+    #[serde(rename = "max_cost_usd")]
+    pub max_cost: Option<Money>,
+    /// What all runs of a day may cost.
+    #[serde(rename = "per_day_usd")]
+    pub per_day: Option<Money>,
+    /// What all runs of today have cost, as far as it is known.
+    #[serde(rename = "spent_today_usd")]
+    pub spent_today: Money,
+    /// Attempts that the run may make.
+    pub max_requests: Option<u64>,
+    /// Attempts that it has made.
+    pub n_sent: u64,
+    /// Milliseconds until it admits nothing more.
+    pub ms_left: Option<u64>,
+    /// What the answers cost.
+    #[serde(rename = "spent_usd")]
+    pub spent: Money,
+    /// What attempts without an answer cost at the most.
+    #[serde(rename = "in_doubt_usd")]
+    pub in_doubt: Money,
+    /// What is out costs at the most: the worst that can still come on top.
+    #[serde(rename = "reserved_usd")]
+    pub reserved: Money,
+    /// The rest can be moved to batches at half the price.
+    pub offers_batch: bool,
+    /// The limit that keeps the next request from going out.
+    pub blocked: Option<String>,
+}
+
+impl BudgetView {
+    /// The share of `max_cost` that is used, surely or perhaps, in percent.
+    pub fn percent(&self) -> Option<u64> {
+        let limit = self.max_cost.filter(|limit| *limit > Money::ZERO)?;
+        u64::try_from(u128::from((self.spent + self.in_doubt).0) * 100 / u128::from(limit.0)).ok()
+    }
+}
+
 /// A run as the operator sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunView {
@@ -434,6 +476,9 @@ pub struct RunView {
     /// Requests answered by the number of attempts that it took in its session, over all sessions: 1, 2, 3, 4, 5 or more.
     #[serde(default)]
     pub attempts: [u64; 5],
+    /// What it may cost and do at most; `None` when nothing is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetView>,
     /// Its Message Batches; `None` when the run has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batches: Option<Arc<BatchesView>>,

@@ -132,6 +132,7 @@ pub(crate) fn run() -> RunView {
         eta_ms: Some(78_000),
         cost: Money::from_usd(18.53),
         n_possibly_charged: 0,
+        budget: None,
         wall_ms: 125_000,
         session_wall_ms: 125_000,
         re_drives: vec![("rate-limited".to_owned(), 12)],

@@ -6,6 +6,7 @@
 
 pub mod json;
 pub mod plain;
+pub mod review;
 pub mod sink;
 pub mod summary;
 pub mod text;

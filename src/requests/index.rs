@@ -107,6 +107,14 @@ impl Input {
         &self.model_use(no).model
     }
 
+    /// The model of a request, by its place in [`Input::models`].
+    ///
+    /// # Panics
+    /// As [`Input::model_of`].
+    pub fn model_ix(&self, no: RequestNo) -> u16 {
+        self.entry(no).model
+    }
+
     /// The family of a request's model.
     pub fn family_of(&self, no: RequestNo) -> Family {
         self.model_use(no).family

@@ -17,6 +17,7 @@ mod scan;
 mod shape;
 mod shapes;
 mod spool;
+mod tags;
 
 pub use audit::{AuditFacts, AuditReport, Observed, audit, audit_file};
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
@@ -28,6 +29,7 @@ pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use shapes::{ShapeUse, shapes};
 pub use spool::spool;
+pub use tags::Tags;
 
 #[cfg(test)]
 mod fingerprint_tests;

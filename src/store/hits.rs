@@ -9,7 +9,7 @@ use super::group::{Appender, Foreign};
 use super::journal::{self, LineMeta};
 use super::recovery::Last;
 use super::stamp;
-use crate::model::{Money, Outcome, RequestNo, Route};
+use crate::model::{Money, Outcome, RequestNo, Route, Usage};
 use crate::requests::{Fingerprint, Input};
 
 /// Bytes that are written and synced at once.
@@ -60,8 +60,7 @@ fn meta(input: &Input, no: RequestNo) -> LineMeta<'static> {
         attempt: 0,
         request_id: None,
         latency_ms: 0,
-        tokens_in: 0,
-        tokens_out: 0,
+        usage: Usage::default(),
         cost: Money::ZERO,
         crc: input.crc_of(no),
         at: stamp::now(),

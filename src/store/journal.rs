@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::stamp;
-use crate::model::{ApiError, Money, Outcome, RequestNo, Route, Wall};
+use crate::model::{ApiError, Money, Outcome, RequestNo, Route, Usage, Wall};
 
 /// The journal's file name in a run directory.
 pub const NAME: &str = "results.jsonl";
@@ -41,10 +41,8 @@ pub struct LineMeta<'a> {
     pub request_id: Option<&'a str>,
     /// From the start of the call to the end of the answer, in milliseconds.
     pub latency_ms: u64,
-    /// Tokens of the whole prompt, cached ones included; 0 for the cache.
-    pub tokens_in: u64,
-    /// Output tokens; 0 for the cache.
-    pub tokens_out: u64,
+    /// What it was billed by; nothing for the cache.
+    pub usage: Usage,
     /// What it cost; nothing for the cache.
     pub cost: Money,
     /// CRC-32 of the request's line: `Input::crc_of`.
@@ -93,11 +91,22 @@ pub fn line(custom_id: &str, body: &[u8], meta: &LineMeta<'_>) -> Vec<u8> {
     }
     for (name, number) in [
         (&b",\"latency_ms\":"[..], meta.latency_ms),
-        (b",\"tokens_in\":", meta.tokens_in),
-        (b",\"tokens_out\":", meta.tokens_out),
+        (b",\"tokens_in\":", meta.usage.prompt_tokens()),
+        (b",\"tokens_out\":", meta.usage.output_tokens),
     ] {
         out.extend_from_slice(name);
         push_number(&mut out, number);
+    }
+    // Of the tokens in: those that have a price of their own. Most answers have none.
+    for (name, number) in [
+        (&b",\"cache_write_5m\":"[..], meta.usage.cache_write_5m),
+        (b",\"cache_write_1h\":", meta.usage.cache_write_1h),
+        (b",\"cache_read\":", meta.usage.cache_read),
+    ] {
+        if number > 0 {
+            out.extend_from_slice(name);
+            push_number(&mut out, number);
+        }
     }
     out.extend_from_slice(b",\"cost_usd\":");
     push_money(&mut out, meta.cost);
@@ -206,11 +215,16 @@ pub(super) struct MetaBlock<'a> {
     pub(super) org: Cow<'a, str>,
     pub(super) path: Option<Route>,
     pub(super) latency_ms: u64,
-    pub(super) tokens_in: u64,
-    pub(super) tokens_out: u64,
+    tokens_in: u64,
+    tokens_out: u64,
+    cache_write_5m: u64,
+    cache_write_1h: u64,
+    cache_read: u64,
     #[serde(rename = "cost_usd")]
     pub(super) cost: Money,
     pub(super) crc: Option<u32>,
+    #[serde(borrow)]
+    at: Cow<'a, str>,
 }
 
 impl JournalLine<'_> {
@@ -226,6 +240,29 @@ impl JournalLine<'_> {
             "succeeded" => Outcome::Succeeded,
             _ => Outcome::ReDrivable,
         })
+    }
+
+    /// What it was billed by.
+    pub(super) fn usage(&self) -> Usage {
+        let meta = &self.fandeck;
+        let cached = meta.cache_write_5m.saturating_add(meta.cache_write_1h).saturating_add(meta.cache_read);
+        Usage {
+            input_tokens: meta.tokens_in.saturating_sub(cached),
+            output_tokens: meta.tokens_out,
+            cache_write_5m: meta.cache_write_5m,
+            cache_write_1h: meta.cache_write_1h,
+            cache_read: meta.cache_read,
+        }
+    }
+
+    /// When the answer was there; `None` when the line does not say.
+    pub(super) fn at(&self) -> Option<&str> {
+        Some(&*self.fandeck.at).filter(|at| !at.is_empty())
+    }
+
+    /// The day (UTC) of the answer, as `2026-11-29`; `None` without one.
+    pub(super) fn day(&self) -> Option<&str> {
+        self.fandeck.at.get(..10)
     }
 
     /// Whether the cache answered.

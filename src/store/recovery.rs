@@ -1,6 +1,5 @@
 //! What a journal says of a run: read from its start, its torn end cut off and kept aside.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -13,7 +12,7 @@ use super::dir::RunDir;
 use super::error::StoreError;
 use super::journal::JournalLine;
 use super::resolve::{Subject, subject, walk};
-use crate::model::{Counts, Money, Outcome, RequestNo};
+use crate::model::{Books, Counts, Money, Outcome, RequestNo, Route};
 use crate::requests::Input;
 
 /// The last outcome of a request, one byte.
@@ -58,20 +57,6 @@ impl Last {
     }
 }
 
-/// What an org did, as far as the journal knows. Every line counts, also one that a later line of the same id replaces:
-/// it was paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OrgSums {
-    /// Usable answers.
-    pub n_ok: u64,
-    /// Input tokens, cached ones included.
-    pub tokens_in: u64,
-    /// Output tokens.
-    pub tokens_out: u64,
-    /// What its answers cost.
-    pub cost: Money,
-}
-
 /// The torn end of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Torn {
@@ -88,10 +73,9 @@ pub struct Torn {
 pub struct Recovered {
     /// The last outcome of each request, in the order of the input.
     pub last: Vec<Last>,
-    /// Sums by the label of the org.
-    pub orgs: BTreeMap<String, OrgSums>,
-    /// What all lines cost.
-    pub cost: Money,
+    /// What was paid, as far as the journal knows. Every line counts, also one that a later line of the same id replaces:
+    /// it was paid.
+    pub books: Books,
     /// Lines that say an outcome of a request of the input.
     pub n_lines: u64,
     /// Lines in the middle that are not journal lines: kept, and passed over.
@@ -184,8 +168,7 @@ impl<'i> Reading<'i> {
     fn new(input: &'i Input) -> Reading<'i> {
         let found = Recovered {
             last: vec![Last::Unsent; input.len() as usize],
-            orgs: BTreeMap::new(),
-            cost: Money::ZERO,
+            books: Books::default(),
             n_lines: 0,
             n_bad: 0,
             bad_offsets: Vec::new(),
@@ -213,8 +196,13 @@ impl<'i> Reading<'i> {
 
     fn take(&mut self, line: &JournalLine<'_>) -> Result<(), StoreError> {
         let outcome = line.outcome();
-        self.add_sums(line, outcome);
-        match subject(self.input, line)? {
+        let subject = subject(self.input, line)?;
+        let model = match subject {
+            Subject::Request(no) | Subject::Changed(no) => self.input.model_of(no),
+            Subject::Alien => "",
+        };
+        self.settle(line, outcome, model);
+        match subject {
             Subject::Alien => self.found.n_alien += 1,
             Subject::Changed(_) => self.found.n_changed += 1,
             Subject::Request(no) => {
@@ -227,20 +215,20 @@ impl<'i> Reading<'i> {
         Ok(())
     }
 
-    fn add_sums(&mut self, line: &JournalLine<'_>, outcome: Outcome) {
+    fn settle(&mut self, line: &JournalLine<'_>, outcome: Outcome, model: &str) {
         let meta = &line.fandeck;
-        self.found.cost += meta.cost;
-        if line.cached() || meta.org.is_empty() {
+        if line.cached() || !outcome.is_terminal() {
             return;
         }
-        if !self.found.orgs.contains_key(&*meta.org) {
-            self.found.orgs.insert(meta.org.to_string(), OrgSums::default());
-        }
-        if let Some(sums) = self.found.orgs.get_mut(&*meta.org) {
-            sums.n_ok += u64::from(outcome == Outcome::Succeeded);
-            sums.tokens_in += meta.tokens_in;
-            sums.tokens_out += meta.tokens_out;
-            sums.cost += meta.cost;
+        let path = meta.path.unwrap_or(Route::Sync);
+        self.found.books.settle(&meta.org, path, model, outcome, &line.usage(), meta.cost);
+        if let (Some(day), true) = (line.day(), meta.cost > Money::ZERO) {
+            match self.found.books.by_day.get_mut(day) {
+                Some(cost) => *cost += meta.cost,
+                None => {
+                    self.found.books.by_day.insert(day.to_owned(), meta.cost);
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::error::StoreError;
 use super::run_file::{FORMAT, RunFile};
 use super::sub_batch::SubBatchEntry;
 use super::{atomic, stamp};
+use crate::model::books::{Books, Limits};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{Counts, Money, RunStatus, Wall};
 
@@ -28,6 +29,15 @@ pub struct StateFile {
     /// Attempts that may have been billed without an answer, over all sessions.
     #[serde(default)]
     pub n_possibly_charged: u64,
+    /// What `n_possibly_charged` can have become by the time that the process died without a word, at the most.
+    #[serde(default)]
+    pub n_possibly_charged_at_most: u64,
+    /// What was paid and perhaps paid, over all sessions.
+    #[serde(default)]
+    pub books: Books,
+    /// What the run may cost and do at most.
+    #[serde(default)]
+    pub limits: Limits,
     /// Attempts that had to be made again, by reason, over all sessions.
     #[serde(default)]
     pub re_driven: BTreeMap<String, u64>,
@@ -91,6 +101,9 @@ impl StateFile {
             counts: Counts { total: run.input.count, unsent: run.input.count, ..Counts::default() },
             cost: Money::ZERO,
             n_possibly_charged: 0,
+            n_possibly_charged_at_most: 0,
+            books: Books::default(),
+            limits: Limits::default(),
             re_driven: BTreeMap::new(),
             attempts: [0; 5],
             wall_ms: 0,

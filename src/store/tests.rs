@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::recovery::Last;
 use super::*;
 use crate::model::snapshot::OrgTotals;
-use crate::model::{ApiError, Money, Outcome, RequestNo, Route, RunStatus, Wall};
+use crate::model::{ApiError, Money, Outcome, RequestNo, Route, RunStatus, Usage, Wall};
 use crate::requests::Input;
 
 pub(super) fn request(id: &str, text: &str) -> String {
@@ -63,8 +63,7 @@ pub(super) fn meta(input: &Input, no: RequestNo, outcome: Outcome) -> LineMeta<'
         attempt: 1,
         request_id: Some("req_1"),
         latency_ms: 1_234,
-        tokens_in: 13,
-        tokens_out: 44,
+        usage: Usage { input_tokens: 3, cache_read: 10, output_tokens: 44, ..Usage::default() },
         cost: if outcome == Outcome::Succeeded { Money(123_000_000) } else { Money::ZERO },
         crc: input.crc_of(no),
         at: Wall(1_796_000_709_042),
@@ -233,9 +232,17 @@ fn the_last_line_of_an_id_wins_and_the_sums_count_every_line() {
     place.write(lines.concat());
     let found = place.recover();
     assert_eq!(found.last, [Last::Succeeded, Last::Refused, Last::Invalid, Last::Succeeded]);
-    assert_eq!((found.n_lines, found.cost), (5, Money(246_000_000)));
-    let sums = OrgSums { n_ok: 2, tokens_in: 65, tokens_out: 220, cost: Money(246_000_000) };
-    assert_eq!(found.orgs, [("high-prio".to_owned(), sums)].into());
+    assert_eq!((found.n_lines, found.books.spent()), (5, Money(246_000_000)));
+    // The line that is to be sent again was not billed.
+    let lines: Vec<_> = found.books.settled.iter().map(|line| (line.outcome, line.n, line.cost)).collect();
+    let paid = (Outcome::Succeeded, 2, Money(246_000_000));
+    assert_eq!(lines, [paid, (Outcome::Refused, 1, Money::ZERO), (Outcome::Invalid, 1, Money::ZERO)]);
+    assert_eq!(found.books.n_succeeded("high-prio"), 2);
+    assert_eq!(found.books.settled[0].tokens.cache_read, 20);
+    assert_eq!(
+        found.books.by_day.clone().into_iter().collect::<Vec<_>>(),
+        [("2026-11-30".to_owned(), Money(246_000_000))]
+    );
     let counts = found.counts();
     assert_eq!((counts.succeeded, counts.refused, counts.invalid, counts.unsent, counts.total), (2, 1, 1, 0, 4));
 }
@@ -424,14 +431,16 @@ proptest! {
     #[test]
     fn any_line_is_one_line_of_json_that_reads_back(
         id in any::<String>(), text in any::<String>(), org in "[a-z0-9-]{1,9}", request_id in any::<Option<String>>(),
-        numbers in any::<(u32, u32, u64, u64, u32)>(), pico in 0..1_000_000_000_000_000_u64, pretty in any::<bool>(),
+        numbers in (any::<u32>(), any::<u32>(), any::<u64>(), 0..u64::MAX / 2, any::<u32>()), pico in 0..1_000_000_000_000_000_u64, pretty in any::<bool>(),
     ) {
         let body = serde_json::json!({"content": [{"type": "text", "text": text}]});
         let body = if pretty { serde_json::to_vec_pretty(&body) } else { serde_json::to_vec(&body) }.unwrap();
         let (no, attempt, latency_ms, tokens_in, crc) = numbers;
+        let cache_read = u64::from(crc);
+        let usage = Usage { input_tokens: tokens_in, cache_read, ..Usage::default() };
         let meta = LineMeta {
             no: RequestNo(no), outcome: Outcome::Refused, org: Some(&org), path: Route::Batch, attempt,
-            request_id: request_id.as_deref(), latency_ms, tokens_in, tokens_out: 0, cost: Money(pico), crc, at: Wall(0),
+            request_id: request_id.as_deref(), latency_ms, usage, cost: Money(pico), crc, at: Wall(0),
         };
         let line = journal::line(&id, &body, &meta);
         prop_assert_eq!(memchr::memchr(b'\n', &line), Some(line.len() - 1));
@@ -440,7 +449,7 @@ proptest! {
         prop_assert_eq!(&value["result"]["message"]["content"][0]["text"], &text);
         let block = &value["fandeck"];
         prop_assert_eq!((&block["no"], &block["crc"]), (&no.into(), &crc.into()));
-        prop_assert_eq!((&block["latency_ms"], &block["tokens_in"]), (&latency_ms.into(), &tokens_in.into()));
+        prop_assert_eq!((&block["latency_ms"], &block["tokens_in"]), (&latency_ms.into(), &(tokens_in + cache_read).into()));
         prop_assert_eq!(&block["request_id"], &serde_json::json!(request_id));
         let row = Row::parse(&line).unwrap();
         prop_assert_eq!((row.text.into_owned(), row.cost), (text, Money(pico)));

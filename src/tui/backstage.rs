@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use futures_util::future::BoxFuture;
 
 use crate::engine::EngineHandle;
-use crate::model::{Counts, Money, Route, RunStatus, Wall};
+use crate::model::browse::{Page, Query, RequestDetail};
+use crate::model::{Counts, Money, RequestNo, Route, RunStatus, Wall};
 
 /// Does errands for the screens. The future is polled on the thread of the screen: whatever computes, reads files or waits
 /// has to do so elsewhere.
@@ -24,6 +25,20 @@ pub enum Errand {
     Open {
         /// Its directory.
         dir: PathBuf,
+    },
+    /// Read a page of the requests of a run: told by [`Answer::Requests`].
+    Requests {
+        /// Its directory.
+        dir: PathBuf,
+        /// Which of them.
+        query: Query,
+    },
+    /// Read a request of a run in full: told by [`Answer::Request`].
+    Request {
+        /// Its directory.
+        dir: PathBuf,
+        /// The request.
+        no: RequestNo,
     },
     /// Find out what a resume would send, and for how much: told by [`Answer::Assessed`].
     Assess {
@@ -80,6 +95,10 @@ pub enum Answer {
     Runs(Result<RunsFound, String>),
     /// A run to show from now on, in place of the one before.
     Attached(Result<Attached, String>),
+    /// A page of requests.
+    Requests(Result<Page, String>),
+    /// A request in full.
+    Request(RequestNo, Result<Box<RequestDetail>, String>),
     /// What a resume would send.
     Assessed(Result<Assessment, String>),
     /// Something was done; in words.

@@ -105,6 +105,12 @@ pub const LINGER: Duration = Duration::from_secs(3);
 
 /// Takes in a message.
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let mut reactions = take(ui, msg, snapshot, now);
+    reactions.extend(screens::requests::settle(ui, snapshot, now));
+    reactions
+}
+
+fn take(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match msg {
         Msg::Act(action) => act(ui, action, snapshot, now),
         Msg::Type(c) => edit(ui, |field| field.type_char(c)),
@@ -190,6 +196,9 @@ fn show(ui: &mut UiState, screen: Screen) -> Vec<Reaction> {
 
 /// Takes back one thing: the filter, the message, the screen.
 fn back(ui: &mut UiState) -> Vec<Reaction> {
+    if screens::requests::close(ui) {
+        return Vec::new();
+    }
     if let Some(field) = screens::field_mut(ui)
         && !field.text.is_empty()
     {

@@ -64,7 +64,9 @@ fn d1_a_run_that_is_killed_at_random_moments_has_every_id_once_and_pays_twice_on
     let rows = |id: &str| journal.lines().filter(|line| line.contains(&format!("\"custom_id\":\"{id}\""))).count();
     assert!(before.iter().all(|id| rows(id) == 1));
     let paid = line["n_possibly_charged"].as_u64().unwrap();
-    assert!(paid <= in_flight_at_kills, "{line}");
+    // An upper bound of what was paid twice, and no farther from it than the room that the ceilings leave.
+    assert!(paid >= stats.bodies_accepted_twice, "{line}");
+    assert!(paid <= in_flight_at_kills + KILLS * 64, "{line}");
     assert!(place.files().iter().all(|(path, _)| !path.to_string_lossy().ends_with(".fandeck-tmp")));
 
     // A finished run sends nothing and ends as it ended; so does a second run of the same file.

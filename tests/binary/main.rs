@@ -13,6 +13,7 @@ mod crash;
 mod directories;
 mod disk;
 mod input;
+mod money;
 mod pipes;
 mod runs;
 mod screen;

@@ -58,6 +58,8 @@ async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats,
         writer: WriterSettings::default(),
         state: StateFile::fresh(&run),
         batch: None,
+        may_batch: None,
+        others_today: None,
     };
     let started = start(engine, vec![spec]).unwrap();
     let end = started.ended.await.unwrap().remove(0);
@@ -98,12 +100,14 @@ fn facts(run: &RunFile) -> RunFacts {
         path: Route::Sync,
         route_reason: run.route_reason.clone(),
         model: "claude-haiku-4-5".to_owned(),
+        can_move: false,
         unattended: true,
-        prior_cost: Money::ZERO,
-        prior_possibly_charged: 0,
+        prior: Default::default(),
+        tariff: Vec::new(),
+        limits: Default::default(),
+        others_today: Money::ZERO,
         prior_wall: Duration::ZERO,
         absent_orgs: Vec::new(),
-        prior_re_driven: Default::default(),
         prior_attempts: [0; 5],
     }
 }

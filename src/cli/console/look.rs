@@ -77,6 +77,7 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
         re_drives: Vec::new(),
         re_driven: state.re_driven.iter().map(|(why, n)| (why.clone(), *n)).collect(),
         attempts: state.attempts,
+        budget: None,
         batches: (!state.sub_batches.is_empty())
             .then(|| Arc::new(batches(&state.sub_batches, at, state.finish_on_sync))),
     };

@@ -2,6 +2,7 @@
 
 mod act;
 mod look;
+mod requests;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ struct Inner {
     runtime: Handle,
     /// The configuration file that was named.
     config: Option<PathBuf>,
+    requests: Arc<requests::Requests>,
     /// Where the log goes; rescued answers go beside it.
     log_file: PathBuf,
     /// The run that is driven, or was driven last and has not been seen to rest.
@@ -47,6 +49,7 @@ impl Console {
         Console(Arc::new(Inner {
             runtime: Handle::current(),
             config: config.map(Path::to_owned),
+            requests: Arc::default(),
             log_file: log_file.to_owned(),
             driven: Mutex::default(),
             endings: Mutex::default(),
@@ -127,6 +130,17 @@ impl Backstage for Console {
             }
             Errand::Report { dir } => {
                 self.spawn(async move { Answer::Report(blocking(move || act::report(&dir)).await) })
+            }
+            Errand::Requests { dir, query } => {
+                let requests = Arc::clone(&self.0.requests);
+                self.spawn(async move { Answer::Requests(blocking(move || requests.page(&dir, &query)).await) })
+            }
+            Errand::Request { dir, no } => {
+                let requests = Arc::clone(&self.0.requests);
+                self.spawn(async move {
+                    let detail = blocking(move || requests.detail(&dir, no)).await;
+                    Answer::Request(no, detail.map(Box::new))
+                })
             }
             Errand::Delete { dir, run_id, done } => self.spawn(async move {
                 console.settle().await;

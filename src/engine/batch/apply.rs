@@ -2,13 +2,15 @@
 //! answers the operator's commands about sub-batches.
 
 use crate::model::{
-    ApiError, CommandOutcome, Level, Mono, Now, OrgId, Outcome, RequestNo, RunSlot, RunStatus, SubBatchStatus, Trouble,
+    ApiError, CommandOutcome, Level, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, RunStatus, SubBatchStatus,
+    Trouble,
 };
 
 use super::act::{BatchEffect, BatchEvent, HarvestedRow, Out};
 use super::gather;
 use super::part::{BatchRun, Ctx};
 use crate::engine::event::Effect;
+use crate::engine::ledger::Answer;
 use crate::engine::state::State;
 use crate::engine::{organisation, park, rest};
 
@@ -24,18 +26,28 @@ fn with<R>(
     let mut out = Vec::new();
     let result = {
         let State { orgs, runs, rng, .. } = &mut *state;
-        let run = &runs[slot.ix()];
+        let run = &mut runs[slot.ix()];
+        let admits = run.admits();
         let usable: Vec<bool> = orgs.iter().map(|org| org.parked.is_none() && !org.paused).collect();
         let mut ctx = Ctx {
             now,
             rng,
             queue: &run.queue,
+            sizes: &*run.sizes,
+            ledger: &mut run.ledger,
+            budget: &run.budget,
             usable: &usable,
-            admits: run.admits(),
+            admits,
             unattended: run.facts.unattended,
             out: &mut out,
         };
-        work(&mut part, &mut ctx)
+        let before = part.version;
+        let result = work(&mut part, &mut ctx);
+        if part.version != before {
+            run.ledger.reserve_batches(part.reserved());
+        }
+        run.budget.blocked = part.blocked.clone().or(run.budget.blocked.take());
+        result
     };
     state.batches[slot.ix()] = Some(part);
     for out in out {
@@ -62,6 +74,12 @@ pub(crate) fn tick(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
 /// When the batch part of a run wants to be looked at.
 pub(crate) fn wants(state: &State, slot: RunSlot, now: Mono) -> Option<Mono> {
     state.batches.get(slot.ix())?.as_ref()?.wants(now)
+}
+
+/// Whether sub-batches of a run are at the API, or on their way there or back.
+pub(crate) fn is_at_work(state: &State, slot: RunSlot) -> bool {
+    let part = state.batches.get(slot.ix()).and_then(Option::as_ref);
+    part.is_some_and(|part| part.subs.iter().any(|sub| sub.busy || (sub.is_waited_for() && !sub.is_planned())))
 }
 
 /// Whether a run may come to rest as far as its sub-batches go.
@@ -96,7 +114,7 @@ fn carry_out(state: &mut State, slot: RunSlot, out: Out, now: Now, effects: &mut
         Out::ReDrive(org, again) => re_drive(state, slot, org, again, now),
         Out::Rows(org, rows) => {
             for row in rows {
-                answered(state, slot, org, row, effects);
+                answered(state, slot, org, row, now, effects);
             }
         }
         Out::Stop(kind, reason) => {
@@ -113,13 +131,14 @@ fn carry_out(state: &mut State, slot: RunSlot, out: Out, now: Now, effects: &mut
 }
 
 /// A result with a terminal outcome. One that the journal has already was paid for and counted before.
-fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, effects: &mut Vec<Effect>) {
+fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now: Now, effects: &mut Vec<Effect>) {
     let HarvestedRow { no, outcome, usage, cost, record } = row;
     let run = &mut state.runs[slot.ix()];
     if !run.queue.answered_in_batch(no) {
         return;
     }
-    run.cost += cost;
+    let model = run.sizes.model(no);
+    run.ledger.settle(Answer { org, path: Route::Batch, model, outcome, usage, cost }, now.wall);
     run.outage.heard = true;
     run.fuse.off |= outcome != Outcome::Invalid;
     let totals = &mut state.orgs[org.ix()].totals;
@@ -129,9 +148,6 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, eff
         Outcome::Invalid => totals.n_invalid += 1,
         Outcome::ReDrivable => {}
     }
-    totals.tokens_in += usage.prompt_tokens();
-    totals.tokens_out += usage.output_tokens;
-    totals.cost += cost;
     effects.push(Effect::Record(record));
 }
 
@@ -142,8 +158,12 @@ fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo,
         let error =
             ApiError { kind: trouble.as_str().to_owned(), message: "in a sub-batch".to_owned(), ..ApiError::default() };
         if run.queue.failed_in_batch(no, org, trouble, error, now.mono) {
-            run.count_re_drive(trouble.as_str());
-            run.possibly_charged += u64::from(trouble.possibly_charged());
+            run.ledger.failed(trouble.as_str());
+            if trouble.possibly_charged() {
+                let model = run.sizes.model(no);
+                let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
+                run.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most);
+            }
         }
     }
 }

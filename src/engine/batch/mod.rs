@@ -44,11 +44,11 @@ mod watch;
 
 pub(crate) use act::{BatchEffect, BatchEvent, Happened, Step, ToDo};
 pub(crate) use apply::{
-    cancel_sub_batch, event, finish_on_sync, is_quiet, leave_sub_batch, re_drive_sub_batch, tick, wants,
+    cancel_sub_batch, event, finish_on_sync, is_at_work, is_quiet, leave_sub_batch, re_drive_sub_batch, tick, wants,
 };
 pub(crate) use part::BatchRun;
 pub use pilot::Shape;
-pub(crate) use plan::begin;
 pub use plan::{BatchPlan, PlanError, plan};
+pub(crate) use plan::{begin, move_over};
 pub(crate) use shell::Shell;
 pub(crate) use view::picture;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, BatchReply, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus};
-use crate::model::{AccountTrouble, ApiError, Level, Mono, OrgId, RetryAfter, SubBatchStatus, Trouble, Wall};
+use crate::model::{AccountTrouble, ApiError, Level, Money, Mono, OrgId, RetryAfter, SubBatchStatus, Trouble, Wall};
 
 use super::act::{Out, Step, ToDo};
 use super::adopt::{self, Found, Wanted};
 use super::part::{BatchRun, Ctx};
 use super::sub::between;
+use crate::engine::budget::Blocked;
 
 /// Waits between two looks into the list for a create that had no answer.
 const LOOKS: [u64; 4] = [3, 7, 20, 30];
@@ -26,6 +27,7 @@ const REFUSED_MAX: Duration = Duration::from_secs(600);
 /// Opens planned sub-batches on orgs that have room. One create at a time and org: a create without an answer is looked for
 /// by time and size, and two of them could not be told apart.
 pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
+    part.blocked = None;
     if !ctx.admits || !part.piloted || part.finish_on_sync {
         return;
     }
@@ -40,12 +42,19 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
             part.version += 1;
             return open(part, ctx);
         }
-        let Some(org) = pick(part, ctx) else { return };
+        // The whole of it counts from here on: what a batch was given is paid for, whatever becomes of it.
+        if part.subs[at].at_most == Money::ZERO {
+            part.subs[at].at_most = part.subs[at].worst(ctx.ledger, ctx.sizes);
+        }
+        let at_most = part.subs[at].at_most;
+        let Some(org) = pick(part, at, at_most, ctx) else { return };
         let label = part.label(org);
         let sub = &mut part.subs[at];
         if !sub.step(SubBatchStatus::Creating) {
             continue;
         }
+        ctx.ledger.reserve_batches(part.reserved());
+        let sub = &mut part.subs[at];
         sub.org = Some(org);
         sub.entry.org = label;
         sub.entry.create_intent_at = Some(ctx.now.wall);
@@ -59,8 +68,8 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
     }
 }
 
-/// The org with the fewest open that may open one more.
-fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
+/// The org with the fewest open that may open one more, and whose budget takes it.
+fn pick(part: &mut BatchRun, at: usize, at_most: Money, ctx: &Ctx<'_>) -> Option<OrgId> {
     let in_creation = |org: OrgId| {
         part.subs.iter().any(|sub| {
             sub.org == Some(org) && matches!(sub.status(), SubBatchStatus::Creating | SubBatchStatus::Adrift)
@@ -72,7 +81,19 @@ fn pick(part: &BatchRun, ctx: &Ctx<'_>) -> Option<OrgId> {
             && part.n_open(*org) < part.settings.max_open
             && !in_creation(*org)
     };
-    (0..part.desks.len()).map(|ix| OrgId(ix as u16)).filter(may).min_by_key(|org| part.n_open(*org))
+    let mut orgs: Vec<OrgId> = (0..part.desks.len()).map(|ix| OrgId(ix as u16)).filter(may).collect();
+    orgs.sort_by_key(|org| part.n_open(*org));
+    let n = part.subs[at].members.len() as u64;
+    for org in orgs {
+        match ctx.budget.admits(ctx.ledger, org, n, at_most, ctx.now.wall) {
+            Ok(()) => return Some(org),
+            Err(Blocked(limit)) => {
+                let text = format!("{limit}: a sub-batch of {n} requests may cost up to {at_most}");
+                part.blocked = Some(Blocked(text));
+            }
+        }
+    }
+    None
 }
 
 /// Its members are durable: now the intent.
@@ -127,6 +148,7 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
             sub.seen = false;
             sub.wish = reply.retry_after;
             sub.step(SubBatchStatus::InProgress);
+            ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
             sub.note(ctx.now.wall, format!("created as {}", batch.id));
             let text = format!(
                 "{} created at {}: {} requests",
@@ -275,6 +297,7 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
         sub.entry.canceled_elsewhere_at = Some(ctx.now.wall);
     }
     sub.next = ctx.now.mono;
+    ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
     sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
     let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
     let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ApiError, BatchSettings, Level, Mono, Now, OrgId, RequestNo, SubBatchStatus};
+use crate::model::{ApiError, BatchSettings, Level, Money, Mono, Now, OrgId, RequestNo, SubBatchStatus};
 use crate::store::SubBatchEntry;
 
 use super::act::{BatchEvent, Happened, Out, Step, ToDo};
@@ -11,6 +11,9 @@ use super::stuck::Peers;
 use super::sub::Sub;
 use super::view::Kept;
 use super::{gather, open, watch};
+use crate::engine::budget::{Blocked, Budget};
+use crate::engine::ledger::Ledger;
+use crate::engine::load::Sizes;
 use crate::engine::queue::Queue;
 
 /// Downloads at once: each takes a thread and a few megabytes.
@@ -21,6 +24,9 @@ pub(crate) struct Ctx<'c> {
     pub(crate) now: Now,
     pub(crate) rng: &'c mut fastrand::Rng,
     pub(crate) queue: &'c Queue,
+    pub(crate) sizes: &'c dyn Sizes,
+    pub(crate) ledger: &'c mut Ledger,
+    pub(crate) budget: &'c Budget,
     /// Which orgs take work, in their order.
     pub(crate) usable: &'c [bool],
     /// Whether the run admits anything now.
@@ -66,6 +72,8 @@ pub(crate) struct BatchRun {
     pub(crate) kept: Kept,
     /// It was said that the pilots are answered.
     pub(crate) piloted: bool,
+    /// The limit that keeps the next sub-batch from being created.
+    pub(crate) blocked: Option<Blocked>,
     /// Nothing is due before this.
     wake: Mono,
 }
@@ -90,6 +98,7 @@ impl BatchRun {
             version: 0,
             kept: Kept::default(),
             piloted: false,
+            blocked: None,
             wake: Mono::ZERO,
         }
     }
@@ -119,6 +128,19 @@ impl BatchRun {
     /// Sub-batches that an org has open.
     pub(crate) fn n_open(&self, org: OrgId) -> u32 {
         self.subs.iter().filter(|sub| sub.org == Some(org) && sub.status().is_open()).count() as u32
+    }
+
+    /// What the sub-batches of each org may still be billed at the most. One whose results cannot be had counts until
+    /// somebody has decided about it.
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = Money> {
+        let mut by_org = vec![Money::ZERO; self.desks.len()];
+        let out = |status| !matches!(status, SubBatchStatus::Planned | SubBatchStatus::Harvested);
+        for sub in self.subs.iter().filter(|sub| out(sub.status())) {
+            if let Some(sum) = sub.org.and_then(|org| by_org.get_mut(org.ix())) {
+                *sum += sub.at_most;
+            }
+        }
+        by_org.into_iter()
     }
 
     /// Cancels a sub-batch as soon as no call about it is under way.
@@ -160,7 +182,8 @@ impl BatchRun {
 
     /// Begins whatever is due.
     pub(crate) fn tick(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.now.mono < self.wake && ctx.out.is_empty() {
+        // While a limit keeps the next create back, every call that ends may make room for it.
+        if ctx.now.mono < self.wake && ctx.out.is_empty() && self.blocked.is_none() {
             return;
         }
         for at in 0..self.subs.len() {
@@ -202,7 +225,8 @@ impl BatchRun {
             Some(no)
         };
         let news = self.pilots.look(ctx.queue, &mut take);
-        if !news.next.is_empty() {
+        // A pilot in place of one that was refused is work that a run at the end of its budget can do without.
+        if !news.next.is_empty() && ctx.budget.affords_optional() {
             self.version += 1;
             ctx.out.push(Out::ToSync(news.next));
         }

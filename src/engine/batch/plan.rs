@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, SubBatchStatus, Trouble};
+use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, RunStatus, SubBatchStatus, Trouble};
 use crate::requests::{Input, ReadError, shapes};
 use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
 
@@ -147,6 +147,39 @@ impl BatchPlan {
     }
 }
 
+/// Moves what still waits of a run on the sync path into sub-batches. What is being answered, or was answered while the
+/// plan was made, stays where it is. There are no pilots: requests of the run have been answered.
+pub(crate) fn move_over(
+    state: &mut State,
+    slot: RunSlot,
+    plan: Result<BatchPlan, String>,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let run = &mut state.runs[slot.ix()];
+    run.moving = false;
+    let mut plan = match plan {
+        Ok(plan) => plan,
+        Err(why) => {
+            return state.note(Level::Warn, "not-moved", None, format!("the rest stays on sync: {why}"), now, effects);
+        }
+    };
+    if run.status.is_over() || run.status == RunStatus::Draining || state.batches[slot.ix()].is_some() {
+        return;
+    }
+    plan.pilots.clear();
+    let waits = |no: &RequestNo| matches!(run.queue.place(*no), Some(Place::Waiting | Place::Again));
+    for members in &mut plan.fresh {
+        members.retain(waits);
+    }
+    plan.fresh.retain(|members| !members.is_empty());
+    let n = plan.n_fresh();
+    run.budget.offers_batch = false;
+    let text = format!("{n} requests that wait move to {} sub-batches, at half the price", plan.fresh.len());
+    state.note(Level::Info, "moved-to-batch", None, text, now, effects);
+    begin(state, slot, plan, now, effects);
+}
+
 /// Gives a run its batch part.
 pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now, effects: &mut Vec<Effect>) {
     let labels: Vec<String> = state.orgs.iter().map(|org| org.label.clone()).collect();
@@ -167,6 +200,11 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         let open: Vec<RequestNo> = members.iter().copied().filter(is_open).collect();
         let left = entry.left && entry.status.is_over();
         let mut sub = Sub::resumed(entry, org, members, now);
+        let run = &state.runs[slot.ix()];
+        let at_most = |no: &RequestNo| {
+            run.ledger.at_most(run.sizes.model(*no), run.sizes.bytes(*no), run.sizes.max_tokens(*no), true)
+        };
+        sub.at_most = open.iter().map(at_most).sum();
         if sub.status() == SubBatchStatus::Adrift {
             begin_search(&mut sub, true, now.mono);
         }
@@ -199,6 +237,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     let pilots = Pilots::new(plan.pilots);
     let n_pilots = pilots.len();
     let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
+    state.runs[slot.ix()].ledger.reserve_batches(part.reserved());
     state.batches[slot.ix()] = Some(Box::new(part));
     let text =
         format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots");

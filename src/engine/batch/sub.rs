@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::{MessageBatch, ProcessingStatus};
-use crate::model::{Mono, Now, OrgId, RequestNo, RetryAfter, SubBatchStatus, Trouble, Wall};
+use crate::model::{Money, Mono, Now, OrgId, RequestNo, RetryAfter, SubBatchStatus, Trouble, Wall};
 use crate::store::SubBatchEntry;
+
+use crate::engine::ledger::Ledger;
+use crate::engine::load::Sizes;
 
 /// Steps of a timeline that are kept.
 const STEPS_KEPT: usize = 24;
@@ -24,6 +27,8 @@ pub(crate) struct Sub {
     /// Whose it is; `None` while planned, and when its org is not configured now.
     pub(crate) org: Option<OrgId>,
     pub(crate) members: Arc<Vec<RequestNo>>,
+    /// What it costs at the most; known when it is created.
+    pub(crate) at_most: Money,
     /// Its file of members is durable: only then may the state name it.
     pub(crate) members_kept: bool,
     /// A call or a write about it is under way: nothing else is begun.
@@ -111,6 +116,7 @@ impl Sub {
             entry,
             org,
             members: Arc::new(members),
+            at_most: Money::ZERO,
             members_kept: false,
             busy: false,
             next: now.mono,
@@ -135,6 +141,17 @@ impl Sub {
             stuck: false,
             timeline: Vec::new(),
         }
+    }
+
+    /// What its requests cost at the most in a batch.
+    pub(crate) fn worst(&self, ledger: &Ledger, sizes: &dyn Sizes) -> Money {
+        let of = |no: &RequestNo| ledger.at_most(sizes.model(*no), sizes.bytes(*no), sizes.max_tokens(*no), true);
+        self.members.iter().map(of).sum()
+    }
+
+    /// Whether nothing of it has been sent.
+    pub(crate) fn is_planned(&self) -> bool {
+        self.entry.status == SubBatchStatus::Planned
     }
 
     /// Where it is.

@@ -1,11 +1,11 @@
 //! The reducer as a whole: the cases that need more than one controller, and promises that hold for any order of events.
 
 mod courses;
+mod money;
 mod orgs;
 mod properties;
 mod runs;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,10 @@ struct Desk {
     rested: Vec<(RunSlot, u8)>,
     /// Requests sent in all.
     sent: usize,
+    /// What an answer costs.
+    cost: Money,
+    /// Requests that were to be planned as batches.
+    to_batches: usize,
 }
 
 fn org(label: &str, cap: u32) -> OrgSpec {
@@ -55,12 +59,14 @@ fn facts(unattended: bool) -> RunFacts {
         path: Route::Sync,
         route_reason: "forced".to_owned(),
         model: "claude-haiku-4-5".to_owned(),
+        can_move: true,
         unattended,
-        prior_cost: Money::ZERO,
-        prior_possibly_charged: 0,
+        prior: Default::default(),
+        tariff: Vec::new(),
+        limits: Default::default(),
+        others_today: Money::ZERO,
         prior_wall: Duration::ZERO,
         absent_orgs: Vec::new(),
-        prior_re_driven: BTreeMap::new(),
         prior_attempts: [0; 5],
     }
 }
@@ -80,7 +86,16 @@ impl Desk {
             let queue = Queue::new(vec![Place::Waiting; *n], |_| Family::Haiku);
             state.add_run(facts(unattended), queue, Arc::new(Uniform { bytes: 400, max_tokens: 16 }), Mono::ZERO);
         }
-        Desk { state, now: Now::default(), flying: vec![], unsynced: vec![], rested: vec![], sent: 0 }
+        Desk {
+            state,
+            now: Now::default(),
+            flying: vec![],
+            unsynced: vec![],
+            rested: vec![],
+            sent: 0,
+            cost: Money(7),
+            to_batches: 0,
+        }
     }
 
     fn headless(caps: &[u32], n: usize) -> Desk {
@@ -110,6 +125,7 @@ impl Desk {
                 }
                 Effect::Record(record) => self.unsynced.push((record.run, record.no, record.outcome)),
                 Effect::Abandon { run } => self.flying.retain(|(flying, ..)| *flying != run),
+                Effect::PlanBatches { open, .. } => self.to_batches += open.len(),
                 Effect::Rest { run, exit_code } => self.rested.push((run, exit_code)),
                 Effect::RecordReDrivable { .. } | Effect::Audit { .. } | Effect::Look { .. } | Effect::Batch(_) => {}
             }
@@ -137,7 +153,7 @@ impl Desk {
             limits,
             retry_after,
             organization: None,
-            cost: Money(7),
+            cost: self.cost,
             record,
         };
         self.feed(vec![Event::Attempted(Box::new(attempt))]);

@@ -239,6 +239,36 @@ fn one_request_that_every_org_refuses_parks_nobody_and_is_set_aside() {
 }
 
 #[test]
+fn a_request_that_was_set_aside_is_sent_again_when_the_operator_says_so_and_no_other_is() {
+    let mut desk = Desk::headless(&[4, 4], 60);
+    desk.end_all(&ok());
+    desk.sync();
+    let poison = desk.flying[0].1;
+    while desk.notices("set-aside") == 0 {
+        desk.wait(Duration::from_millis(600));
+        for _ in 0..desk.flying.len() {
+            let verdict = if desk.flying[0].1 == poison { forbidden() } else { ok() };
+            desk.end(0, verdict, RateLimits::default(), RetryAfter::Absent);
+        }
+        if desk.notices("set-aside") == 0 {
+            desk.sync();
+        }
+    }
+    assert!(desk.rested.is_empty(), "answers wait for the disk");
+    let again = |no| Command::ReDriveRequest { run: RUN, no, seen: Outcome::ReDrivable };
+    assert!(matches!(desk.command(again(poison)), CommandOutcome::Done(_)));
+    assert!(matches!(desk.command(again(poison)), CommandOutcome::AlreadySo(_)), "once is enough");
+    let other = RequestNo(u32::from(poison.0 == 0));
+    assert!(matches!(desk.command(again(other)), CommandOutcome::AlreadySo(_)), "it has become something else");
+    let seen = Command::ReDriveRequest { run: RUN, no: other, seen: Outcome::Succeeded };
+    assert!(matches!(desk.command(seen), CommandOutcome::Refused(_)), "it was paid");
+    assert!(matches!(desk.command(again(RequestNo(60))), CommandOutcome::Refused(_)));
+    desk.finish();
+    assert_eq!((desk.counts().succeeded, desk.counts().re_drivable, desk.rested[0].1), (60, 0, 0));
+    assert!(matches!(desk.command(again(poison)), CommandOutcome::AlreadySo(_)));
+}
+
+#[test]
 fn an_org_that_refuses_everybody_is_parked_although_it_worked_before() {
     let mut desk = Desk::headless(&[4, 4], 60);
     desk.end_all(&ok());

@@ -222,7 +222,7 @@ fn stopping_abandons_what_is_in_flight_counts_it_and_is_said_once() {
     desk.sync();
     let in_flight = desk.flying.len() as u64;
     assert!(matches!(desk.command(Command::StopRun { run: RUN }), CommandOutcome::Done(_)));
-    assert_eq!(desk.state.runs[0].possibly_charged, in_flight);
+    assert_eq!(desk.state.runs[0].ledger.in_doubt().0, in_flight);
     assert_eq!(desk.rested, [(RUN, 4)]);
     assert!(matches!(desk.command(Command::StopRun { run: RUN }), CommandOutcome::AlreadySo(_)));
     assert_eq!(desk.state.orgs[0].in_flight(), 0);

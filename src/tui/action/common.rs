@@ -4,10 +4,10 @@ use super::Context::{Batches, ConfirmDialog, Field, Help, Live, Log, Planner, Qu
 use super::{Action, ActionInfo, Context, changing, entry};
 
 /// Screens that are a list.
-const A_LIST: &[Context] = &[Runs, Batches];
+const A_LIST: &[Context] = &[Runs, Batches, Requests];
 
 /// Screens that are a list, or a list of knobs.
-const ROWS: &[Context] = &[Runs, Planner, Batches];
+const ROWS: &[Context] = &[Runs, Planner, Batches, Requests];
 
 const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 
@@ -36,7 +36,7 @@ pub const LISTS: &[ActionInfo] = &[
     entry(Action::Last, "last", &["end", "G"], "select the last row", None, ROWS),
     entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
     entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
-    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), &[Runs]),
+    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), &[Runs, Requests]),
     entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), A_LIST),
     entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), A_LIST),
     entry(Action::Follow, "follow", &["f"], "follow the oldest open one", Some("follow"), &[Batches]),

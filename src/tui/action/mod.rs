@@ -188,6 +188,14 @@ pub enum Action {
     PanelDown,
     /// Scroll the panel up.
     PanelUp,
+    /// Show the selected request in full, or close it.
+    InspectRequest,
+    /// Scroll what is shown in full down.
+    InspectDown,
+    /// Scroll what is shown in full up.
+    InspectUp,
+    /// Send the selected request again.
+    ReDriveRequest,
     /// Take or release the mouse.
     ToggleMouse,
     /// Take the message away.

@@ -88,7 +88,8 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
         Screen::Planner => Some(&ui.planner.field),
-        Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Requests => Some(&ui.requests.filter),
+        Screen::Live | Screen::Batches | Screen::Log => None,
     }
 }
 
@@ -97,7 +98,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
         Screen::Planner => Some(&mut ui.planner.field),
-        Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => None,
+        Screen::Requests => Some(&mut ui.requests.filter),
+        Screen::Live | Screen::Batches | Screen::Log => None,
     }
 }
 
@@ -105,7 +107,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
 pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
     match ui.screen {
         Screen::Runs => runs::shown(ui),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Requests | Screen::Log => Vec::new(),
+        Screen::Requests => requests::shown(ui),
+        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
     }
 }
 
@@ -119,7 +122,8 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
         Screen::Planner => planner::valid(action, ui),
-        Screen::Requests | Screen::Log => Ok(()),
+        Screen::Requests => requests::valid(action, ui),
+        Screen::Log => Ok(()),
     }
 }
 
@@ -131,7 +135,7 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
         Screen::Planner => planner::act(ui, action, now),
-        Screen::Requests => Vec::new(),
+        Screen::Requests => requests::act(ui, action, snapshot, now),
     }
 }
 
@@ -150,7 +154,8 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Run(ix) => runs::select_ix(ui, ix),
         Target::Knob(knob, part) => planner::click(ui, knob, part, now),
         Target::Panel(panel) => planner::show_panel(ui, panel),
-        Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
+        Target::Request(at) => requests::click(ui, at, now),
+        Target::RequestInFull | Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
     }
     Vec::new()
 }
@@ -164,7 +169,8 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
             Vec::new()
         }
         Target::Log => live::scroll(ui, if down { Action::LogDown } else { Action::LogUp }),
-        Target::SubBatch { .. } | Target::Run(_) => act(ui, step, snapshot, now),
+        Target::RequestInFull => act(ui, if down { Action::InspectDown } else { Action::InspectUp }, snapshot, now),
+        Target::SubBatch { .. } | Target::Run(_) | Target::Request(_) => act(ui, step, snapshot, now),
         Target::Knob(knob, _) => {
             planner::wheel(ui, knob, down);
             Vec::new()
@@ -179,6 +185,8 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
     match answer {
         Answer::Runs(found) => runs::found(ui, found, now),
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
+        Answer::Requests(page) => requests::found(ui, page, now),
+        Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
         Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),
         Answer::Deleted(deleted) => runs::deleted(ui, deleted, now),
         Answer::Said(Ok(text)) => {

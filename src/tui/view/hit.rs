@@ -9,7 +9,7 @@ use crate::tui::screens::planner::{Knob, KnobPart, Panel};
 use crate::tui::state::{Overlay, UiState};
 
 use super::layout::{Density, place};
-use super::{banner, batches, dialog, help, planner, runs, tabs};
+use super::{banner, batches, dialog, help, planner, requests, runs, tabs};
 
 /// Something that reacts to the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub enum Target {
     Screen(Screen),
     /// A run, by its position among those that are shown.
     Run(usize),
+    /// A request, by its position among those that match.
+    Request(usize),
+    /// The request that is shown in full.
+    RequestInFull,
     /// An org, by its position in the picture.
     Org(usize),
     /// The log.
@@ -62,7 +66,7 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
             Screen::Batches => batches::hit(ui, snapshot, layout.middle(), here),
             Screen::Log => layout.middle().contains(here).then_some(Target::Log),
             Screen::Planner => planner::hit(ui, layout.middle(), here),
-            Screen::Requests => None,
+            Screen::Requests => requests::hit(ui, layout.middle(), here),
         },
     }
 }

@@ -187,11 +187,13 @@ impl World {
             path: Route::Batch,
             route_reason: "forced".to_owned(),
             model: "claude-haiku-4-5".to_owned(),
+            can_move: false,
             unattended,
-            prior_cost: Money::ZERO,
-            prior_possibly_charged: 0,
+            prior: Default::default(),
+            tariff: Vec::new(),
+            limits: Default::default(),
+            others_today: Money::ZERO,
             prior_wall: Duration::ZERO,
-            prior_re_driven: Default::default(),
             prior_attempts: Default::default(),
             absent_orgs: Vec::new(),
         };
@@ -418,7 +420,10 @@ impl World {
                     self.disk.finish_on_sync = part.finish_on_sync;
                 }
                 Effect::Audit { text, .. } => self.notices.push(text),
-                Effect::RecordReDrivable { .. } | Effect::Abandon { .. } | Effect::Look { .. } => {}
+                Effect::RecordReDrivable { .. }
+                | Effect::PlanBatches { .. }
+                | Effect::Abandon { .. }
+                | Effect::Look { .. } => {}
             }
         }
     }

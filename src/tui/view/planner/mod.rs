@@ -14,9 +14,11 @@ mod words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::report::format;
+use crate::report::text::harmless;
 use crate::tui::action::Action;
 use crate::tui::screens::planner::{Draft, Panel};
-use crate::tui::state::UiState;
+use crate::tui::state::{UiState, shown_run};
 
 use super::hit::Target;
 use super::{Scene, put, styled};
@@ -120,8 +122,7 @@ pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
 pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let Some(draft) = &scene.ui.planner.draft else {
-        put(buf, area, 0, [styled(" nothing is planned", theme.strong)]);
-        return put(buf, area, 2, [styled(" fandeck plan [FILE], or fandeck run FILE", theme.text)]);
+        return of_the_run(buf, scene, area);
     };
     let places = places(area);
     put(buf, places.title, 0, [styled(words::title(draft), theme.strong)]);
@@ -147,6 +148,24 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     }
     if scene.ui.planner.field.editing {
         candidates(buf, scene, draft, places.panel);
+    }
+}
+
+/// Without a plan in the making: the path of the run that is shown, and the rule that chose it.
+fn of_the_run(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
+    let theme = scene.theme;
+    let Some(run) = shown_run(scene.snapshot) else {
+        put(buf, area, 0, [styled(" nothing is planned", theme.strong)]);
+        return put(buf, area, 2, [styled(" fandeck plan [FILE], or fandeck run FILE", theme.text)]);
+    };
+    let lines = [
+        ("input", format!("{}, {} requests", harmless(&run.input), format::count(run.counts.total))),
+        ("model", harmless(&run.model).into_owned()),
+        ("path", run.path.to_string()),
+        ("because", harmless(&run.route_reason).into_owned()),
+    ];
+    for (row, (name, value)) in (0..).zip(lines) {
+        put(buf, area, row, [styled(format!(" {name:<9}"), theme.dim), styled(value, theme.text)]);
     }
 }
 

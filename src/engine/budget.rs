@@ -1,0 +1,148 @@
+//! The budget of a run: whether one more request may go out, what is said at 60, 80, 95 and 100 %, and when the run is over.
+//!
+//! Admission holds `spent + in doubt + reserved + the most that the next request can cost` to the limit. What comes of
+//! calls that are out can therefore not pass it: the worst that can happen is that all that is reserved is spent. The
+//! alternative, reserving what a request is likely to cost, uses a budget up faster and passes it whenever the guess was
+//! low; the price of the bound is that a run slows down over its last few dollars.
+
+use crate::model::books::Limits;
+use crate::model::snapshot::BudgetView;
+use crate::model::{Money, OrgId, Wall};
+
+use super::ledger::Ledger;
+
+/// Shares of the limit at which something is said, in percent.
+const STEPS: [u8; 3] = [60, 80, 95];
+
+/// The budget of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    limits: Limits,
+    /// Limits by org, in the order of the orgs.
+    of_orgs: Vec<Option<Money>>,
+    /// What other runs spent today, as far as it is known.
+    others_today: Money,
+    /// The highest step that was said.
+    said: u8,
+    /// The rest may be moved to batches at a key.
+    pub(crate) offers_batch: bool,
+    /// Why the last look at the queue admitted nothing; `None` when the budget was not the reason.
+    pub(crate) blocked: Option<Blocked>,
+}
+
+/// The limit that keeps the next request from going out, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blocked(pub(crate) String);
+
+impl Budget {
+    /// A budget over these orgs.
+    pub(crate) fn new(limits: Limits, labels: &[String]) -> Budget {
+        let of_orgs = labels.iter().map(|label| limits.of_orgs.get(label).copied()).collect();
+        Budget { limits, of_orgs, ..Budget::default() }
+    }
+
+    /// The limits.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether anything is limited.
+    pub(crate) fn is_limited(&self) -> bool {
+        let Limits { max_cost, per_day, max_requests, deadline, .. } = &self.limits;
+        max_cost.is_some()
+            || per_day.is_some()
+            || max_requests.is_some()
+            || deadline.is_some()
+            || self.of_orgs.iter().any(Option::is_some)
+    }
+
+    /// Notes what other runs spent today.
+    pub(crate) fn others_spent(&mut self, today: Money) {
+        self.others_today = today;
+    }
+
+    /// Whether an org may be sent `n` requests that cost so much at the most.
+    pub(crate) fn admits(&self, ledger: &Ledger, org: OrgId, n: u64, at_most: Money, now: Wall) -> Result<(), Blocked> {
+        self.run_admits(ledger, n, at_most, now)?;
+        let Some(Some(limit)) = self.of_orgs.get(org.ix()) else { return Ok(()) };
+        let sums = ledger.org(org);
+        if sums.spent + sums.doubt + sums.reserved + at_most <= *limit {
+            return Ok(());
+        }
+        Err(Blocked(format!("the org's max-cost-usd of {limit}")))
+    }
+
+    /// Whether the run may send so much, whoever takes it.
+    fn run_admits(&self, ledger: &Ledger, n: u64, at_most: Money, now: Wall) -> Result<(), Blocked> {
+        let out = ledger.reserved();
+        if let Some(most) = self.limits.max_requests
+            && ledger.n_sent() + n > most
+        {
+            return Err(Blocked(format!("max-requests of {most}")));
+        }
+        if let Some(limit) = self.limits.max_cost
+            && ledger.committed() + out + at_most > limit
+        {
+            return Err(Blocked(format!("max-cost of {limit}")));
+        }
+        if let Some(limit) = self.limits.per_day {
+            let today = self.others_today + ledger.spent_on_day_of(now) + ledger.in_doubt().1;
+            if today + out + at_most > limit {
+                return Err(Blocked(format!("per-day-usd of {limit}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_late(&self, now: Wall) -> bool {
+        self.limits.deadline.is_some_and(|deadline| now.0 >= deadline)
+    }
+
+    /// Time to the deadline in milliseconds.
+    pub(crate) fn ms_left(&self, now: Wall) -> Option<u64> {
+        self.limits.deadline.map(|deadline| u64::try_from(deadline - now.0).unwrap_or(0))
+    }
+
+    /// The share that has newly been reached, in percent.
+    pub(crate) fn step(&mut self, ledger: &Ledger) -> Option<u8> {
+        let limit = self.limits.max_cost?;
+        let reached = STEPS.into_iter().rev().find(|step| {
+            u128::from(ledger.committed().0) * 100 >= u128::from(limit.0) * u128::from(*step) && limit > Money::ZERO
+        })?;
+        if reached <= self.said {
+            return None;
+        }
+        self.said = reached;
+        Some(reached)
+    }
+
+    /// Whether work that the run can do without may still be done.
+    pub(crate) fn affords_optional(&self) -> bool {
+        self.said < 95
+    }
+
+    /// For the frontends; `None` when nothing is limited.
+    pub(crate) fn view(&self, ledger: &Ledger, now: Wall) -> Option<BudgetView> {
+        self.is_limited().then(|| {
+            let (_, doubt) = ledger.in_doubt();
+            BudgetView {
+                max_cost: self.limits.max_cost,
+                per_day: self.limits.per_day,
+                spent_today: self.others_today + ledger.spent_on_day_of(now),
+                max_requests: self.limits.max_requests,
+                n_sent: ledger.n_sent(),
+                ms_left: self.ms_left(now),
+                spent: ledger.spent(),
+                in_doubt: doubt,
+                reserved: ledger.reserved(),
+                offers_batch: self.offers_batch,
+                blocked: self.blocked.as_ref().map(|Blocked(limit)| limit.clone()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "budget_tests.rs"]
+mod tests;

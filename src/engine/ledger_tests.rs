@@ -1,0 +1,70 @@
+use super::*;
+use crate::catalog::Catalog;
+use crate::model::Money;
+
+const A: OrgId = OrgId(0);
+
+fn tariff() -> Tariff {
+    let model = "claude-haiku-4-5";
+    vec![(model.to_owned(), Catalog::builtin().card(model))]
+}
+
+fn ledger(prior: Books) -> Ledger {
+    Ledger::new(vec!["a".to_owned(), "b".to_owned()], tariff(), prior)
+}
+
+fn answer(org: OrgId, cost: u64) -> Answer {
+    let usage = Usage { input_tokens: 10, output_tokens: 5, cache_read: 100, ..Usage::default() };
+    Answer { org, path: Route::Sync, model: 0, outcome: Outcome::Succeeded, usage, cost: Money(cost) }
+}
+
+#[test]
+fn the_most_that_a_request_costs_is_its_bytes_at_the_dearest_and_its_longest_answer() {
+    let ledger = ledger(Books::default());
+    // (976 + 1,024) tokens at 2 USD for an hour's cache write, 1,000 at 5 USD per million.
+    assert_eq!(ledger.at_most(0, 976, 1_000, false), Money::from_usd(0.009));
+    assert_eq!(ledger.at_most(0, 976, 1_000, true), Money::from_usd(0.0045));
+    assert_eq!(ledger.at_most(9, 976, 1_000, false), Money::ZERO, "a model without a price");
+}
+
+#[test]
+fn sessions_add_up_through_the_books() {
+    let mut first = ledger(Books::default());
+    first.reserve(A, Money(50));
+    first.release(A, Money(50));
+    first.settle(answer(A, 7), Wall(0));
+    first.reserve(OrgId(1), Money(40));
+    first.release(OrgId(1), Money(40));
+    first.doubt(OrgId(1), Route::Sync, 0, "timeout", Money(40));
+    first.failed("timeout");
+    let text = serde_json::to_string(&first.books()).unwrap();
+    let kept: Books = serde_json::from_str(&text).unwrap();
+    assert_eq!(kept, first.books());
+
+    // The next session has other orgs, in another order.
+    let mut second = Ledger::new(vec!["b".to_owned()], tariff(), kept);
+    assert_eq!((second.spent(), second.in_doubt(), second.n_sent()), (Money(7), (1, Money(40)), 2));
+    assert_eq!(second.org(A).doubt, Money(40), "the only org is b");
+    second.settle(answer(A, 5), Wall(0));
+    second.answered_again("timeout", Money(5));
+    let books = second.books();
+    assert_eq!((books.spent(), books.doubt()), (Money(12), (1, Money(40))));
+    assert_eq!(books.re_driven, [ReDriven { cause: "timeout".to_owned(), attempts: 1, answered: 1, cost: Money(5) }]);
+    let by_org: Vec<_> =
+        books.settled.iter().map(|line| (line.org.as_str(), line.cost, line.tokens.cache_read)).collect();
+    assert_eq!(by_org, [("a", Money(7), 100), ("b", Money(5), 100)]);
+}
+
+#[test]
+fn a_day_ends_at_midnight_utc_and_earlier_sessions_of_it_count() {
+    let day = |n: i64| Wall(n * DAY_MS + 1);
+    let mut ledger = ledger(Books { by_day: [("1970-01-03".to_owned(), Money(100))].into(), ..Books::default() });
+    ledger.settle(answer(A, 1), day(1));
+    ledger.settle(answer(A, 2), day(2));
+    ledger.settle(answer(A, 3), day(2));
+    assert_eq!(ledger.spent_on_day_of(day(1)), Money(1));
+    assert_eq!(ledger.spent_on_day_of(day(2)), Money(105));
+    assert_eq!(ledger.spent_on_day_of(day(3)), Money::ZERO);
+    let by_day: Vec<_> = ledger.books().by_day.into_iter().collect();
+    assert_eq!(by_day, [("1970-01-02".to_owned(), Money(1)), ("1970-01-03".to_owned(), Money(105))]);
+}

@@ -1,0 +1,97 @@
+//! What the budget's state means for a run: the words at 60, 80 and 95 %, the move of the rest to batches, and the end.
+
+use crate::model::{CommandOutcome, Family, Level, Now, OrgId, RunSlot, RunStatus};
+
+use super::budget::Blocked;
+use super::event::Effect;
+use super::state::{RunState, State};
+
+/// What is said at a step.
+pub(super) struct Said {
+    pub(super) level: Level,
+    pub(super) text: String,
+    /// The rest could be moved to batches.
+    pub(super) offers: bool,
+}
+
+/// The words for a share of the budget.
+pub(super) fn step(run: &RunState, percent: u8) -> Said {
+    let (n_doubt, doubt) = run.ledger.in_doubt();
+    let limit = run.budget.limits().max_cost.unwrap_or_default();
+    let mut text = format!("{percent} % of the budget of {limit} is used: {} spent", run.ledger.spent());
+    if n_doubt > 0 {
+        text.push_str(&format!(", up to {doubt} for {n_doubt} attempts that may have been billed"));
+    }
+    text.push_str(&format!("; what is out costs {} more at the worst", run.ledger.reserved()));
+    let offers = run.facts.can_move && run.queue.counts().open() > u64::from(run.queue.in_flight());
+    match percent {
+        95.. => text.push_str("; work that the run can do without stops"),
+        80.. if offers => text.push_str("; the rest can be moved to batches at half the price"),
+        _ => {}
+    }
+    let level = if percent >= 80 { Level::Warn } else { Level::Info };
+    Said { level, text, offers }
+}
+
+/// Whether no org takes the next request of any family, as far as budgets go: those that cannot take any now may later.
+pub(super) fn nobody_takes(state: &mut State, slot: RunSlot, now: Now) -> bool {
+    for family in Family::ALL {
+        let run = &mut state.runs[slot.ix()];
+        let Some(no) = run.queue.peek(family, true, now.mono) else { continue };
+        let at_most = run.at_most(no);
+        let run = &state.runs[slot.ix()];
+        let takes =
+            |org: OrgId| state.serves(org, family) && run.budget.admits(&run.ledger, org, 1, at_most, now.wall).is_ok();
+        if state.orgs.iter().any(|org| takes(org.id)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Why the run ends with its budget.
+pub(super) fn used_up(run: &RunState) -> String {
+    let (n_doubt, doubt) = run.ledger.in_doubt();
+    let limit = run.budget.blocked.as_ref().map_or("", |Blocked(limit)| limit.as_str());
+    let mut text = format!("the next request would pass {limit}: {} spent", run.ledger.spent());
+    if n_doubt > 0 {
+        text.push_str(&format!(", up to {doubt} possibly charged"));
+    }
+    text.push_str(&format!(" in {} attempts; resume with a higher limit to go on", run.ledger.n_sent()));
+    text
+}
+
+/// Moves what waits to batches: has sub-batches planned for it.
+pub(super) fn move_to_batch(
+    state: &mut State,
+    slot: RunSlot,
+    who: &str,
+    now: Now,
+    effects: &mut Vec<Effect>,
+) -> CommandOutcome {
+    let Some(run) = state.runs.get_mut(slot.ix()) else {
+        return CommandOutcome::Refused("there is no such run".to_owned());
+    };
+    if run.status.is_over() {
+        return CommandOutcome::AlreadySo(format!("the run is over already: {}", run.status));
+    }
+    if run.moving || state.batches[slot.ix()].is_some() {
+        return CommandOutcome::AlreadySo("the run has sub-batches already".to_owned());
+    }
+    if !run.facts.can_move {
+        return CommandOutcome::Refused("this run cannot make batches".to_owned());
+    }
+    if run.status == RunStatus::Draining {
+        return CommandOutcome::Refused("the run is draining: it sends nothing more".to_owned());
+    }
+    let open: Vec<_> = run.queue.waiting_nos().collect();
+    if open.is_empty() {
+        return CommandOutcome::AlreadySo("nothing waits: all of it is out or answered".to_owned());
+    }
+    run.moving = true;
+    run.budget.offers_batch = false;
+    let text = format!("{} requests that wait move to batches; they are being planned", open.len());
+    effects.push(Effect::PlanBatches { run: slot, open });
+    state.note(Level::Info, "move-to-batch", None, format!("{who}: {text}"), now, effects);
+    CommandOutcome::Done(text)
+}

@@ -1,0 +1,150 @@
+//! The review of a run: what happened, where the time and the money went, and what each segment cost. One value, made from
+//! what is on the disk, and shown as text, as JSON and as a page of its own.
+//!
+//! | file | answers for |
+//! |---|---|
+//! | `tally` | what is gathered from the journal in one pass, in memory that does not grow with it |
+//! | `economy` | the sums of money: amplification, savings, price classes |
+//! | `text` | the review as lines |
+//! | `page` | the review as one HTML page; `svg` draws its charts |
+
+mod economy;
+mod page;
+mod svg;
+mod tally;
+mod text;
+
+pub use economy::{ByClass, Economy, Prices};
+pub use page::page;
+pub use tally::{Latency, Seen, Segment, Tally, Throughput};
+pub use text::text;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::summary::RunFinished;
+use crate::model::Wall;
+use crate::model::books::Books;
+
+/// Everything that a review says.
+#[derive(Debug, Clone, Serialize)]
+pub struct Review {
+    /// Always `run-report`.
+    pub event: String,
+    /// The facts of the run.
+    pub run: RunFinished,
+    /// How often it was started or resumed.
+    pub sessions: u32,
+    /// Where its time went, by what it waited for, in milliseconds.
+    pub time_ms: BTreeMap<String, u64>,
+    /// Outcomes over time.
+    pub throughput: Throughput,
+    /// Latencies by org and path.
+    pub latencies: Vec<Latency>,
+    /// Orgs with their 429s by kind and other failures.
+    pub orgs: Vec<OrgTrouble>,
+    /// The books.
+    pub books: Books,
+    /// What follows from them.
+    pub economy: Economy,
+    /// Decisions of the controllers, by kind.
+    pub decisions: BTreeMap<String, u64>,
+    /// The last decisions, oldest first.
+    pub decided: Vec<Decision>,
+    /// Sub-batches.
+    pub sub_batches: Vec<SubBatchSpan>,
+    /// How often the escape from a stuck sub-batch was used.
+    pub stuck_fires: u64,
+    /// The plan, and what came of it; `None` when there was none.
+    pub plan: Option<PlanAgainstActual>,
+    /// Unit economics; empty unless they were asked for.
+    pub segments: Vec<Segment>,
+    /// What the segments are made by.
+    pub by: Option<String>,
+}
+
+/// What went wrong at an org.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OrgTrouble {
+    /// Its name.
+    pub label: String,
+    /// 429 of an empty bucket.
+    pub n_429_steady: u64,
+    /// 429 of growth that was too sharp.
+    pub n_429_ramp: u64,
+    /// 529 and other overload.
+    pub n_overloaded: u64,
+    /// Other 5xx, 408, 409.
+    pub n_5xx: u64,
+    /// No connection, timeouts, broken answers.
+    pub n_transport: u64,
+    /// Account trouble.
+    pub n_account: u64,
+}
+
+/// A decision of a controller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// When, in milliseconds since 1970 (UTC).
+    pub at: Wall,
+    /// What kind.
+    pub kind: String,
+    /// Label of the org that it is about.
+    pub org: Option<String>,
+    /// In words.
+    pub text: String,
+}
+
+/// A sub-batch and how long it took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SubBatchSpan {
+    /// Its index.
+    pub index: u32,
+    /// Label of its org.
+    pub org: String,
+    /// Its requests.
+    pub n_requests: u32,
+    /// Where it is.
+    pub status: String,
+    /// From its creation to its end, in milliseconds; `None` when it has not ended.
+    pub took_ms: Option<u64>,
+    /// The escape was used.
+    pub stuck: bool,
+}
+
+/// What was planned, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanAgainstActual {
+    /// Planned seconds.
+    pub wall_s: Option<f64>,
+    /// Planned cost in USD.
+    pub cost_usd: Option<f64>,
+    /// Actual seconds over planned ones.
+    pub wall_ratio: Option<f64>,
+    /// Actual cost over planned one.
+    pub cost_ratio: Option<f64>,
+}
+
+impl PlanAgainstActual {
+    /// Holds what came of a run against what was planned; `None` when nothing was.
+    pub fn new(wall_s: Option<f64>, cost_usd: Option<f64>, run: &RunFinished) -> Option<PlanAgainstActual> {
+        let ratio = |actual: f64, planned: Option<f64>| planned.filter(|planned| *planned > 0.0).map(|p| actual / p);
+        (wall_s.is_some() || cost_usd.is_some()).then(|| PlanAgainstActual {
+            wall_s,
+            cost_usd,
+            wall_ratio: ratio(run.wall_s, wall_s),
+            cost_ratio: ratio(run.cost_usd, cost_usd),
+        })
+    }
+}
+
+/// What a run waits for, in the order of the stacked bar; the names of [`Review::time_ms`].
+pub const WAITS: [(&str, &str); 6] = [
+    ("queue", "requests wait for a free slot"),
+    ("rate-limited", "limits of the API keep requests back"),
+    ("in-flight", "only answers are waited for"),
+    ("batch-wait", "only sub-batches are waited for"),
+    ("retry", "only re-drives that are not due yet are left"),
+    ("held", "paused, parked, draining, out of budget, or no room on the disk"),
+];

@@ -1,0 +1,170 @@
+use std::collections::BTreeMap;
+
+use super::super::{
+    ByClass, Decision, Economy, Latency, OrgTrouble, PlanAgainstActual, Segment, SubBatchSpan, Throughput, text,
+};
+use super::*;
+use crate::model::books::{Books, Doubtful, ReDriven, Settled};
+use crate::model::{Money, Outcome, Route, Usage};
+use crate::report::fixtures;
+use crate::report::summary::RunFinished;
+
+/// A review in which every text that comes from outside is an attempt to break out of the page.
+fn hostile() -> Review {
+    let evil = || "</title><script>alert(1)</script>\" onload='x' \u{202e}&".to_owned();
+    let snapshot = fixtures::finished();
+    let mut run = RunFinished::from((&snapshot, &snapshot.runs[0], 3));
+    (run.run_id, run.input, run.route_reason) = (evil(), evil(), evil());
+    let tokens = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
+    let (org, model, outcome) = (evil(), evil(), Outcome::Succeeded);
+    let books = Books {
+        settled: vec![Settled { org, path: Route::Sync, model, outcome, n: 5, tokens, cost: Money::from_usd(1.5) }],
+        doubtful: vec![Doubtful {
+            org: evil(),
+            path: Route::Sync,
+            model: evil(),
+            cause: evil(),
+            n: 2,
+            at_most: Money::from_usd(0.1),
+        }],
+        re_driven: vec![ReDriven { cause: evil(), attempts: 3, answered: 2, cost: Money::from_usd(0.2) }],
+        ..Books::default()
+    };
+    Review {
+        event: "run-report".to_owned(),
+        economy: Economy {
+            spent: Money::from_usd(1.5),
+            in_doubt: Money::from_usd(0.1),
+            needed: Money::from_usd(1.5),
+            amplification: Some(1.0),
+            amplification_at_most: Some(1.067),
+            by_class: ByClass { output: Money::from_usd(1.5), ..ByClass::default() },
+            prompt_cache_saved_usd: -0.01,
+            batches_saved: Money::ZERO,
+            answer_cache_saved: Money::ZERO,
+        },
+        plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
+        run,
+        sessions: 2,
+        time_ms: BTreeMap::from([("queue".to_owned(), 60_000), ("rate-limited".to_owned(), 20_000)]),
+        throughput: Throughput { from_ms: 1_796_000_000_000, step_s: 5, done: vec![1, 0, 7] },
+        latencies: vec![Latency {
+            org: evil(),
+            path: Route::Sync,
+            n: 5,
+            p50_ms: 700,
+            p90_ms: 900,
+            p95_ms: 1_500,
+            p99_ms: 2_000,
+            max_ms: 2_100,
+        }],
+        orgs: vec![OrgTrouble {
+            label: evil(),
+            n_429_steady: 4,
+            n_429_ramp: 1,
+            n_overloaded: 0,
+            n_5xx: 0,
+            n_transport: 2,
+            n_account: 0,
+        }],
+        books,
+        decisions: BTreeMap::from([(evil(), 3)]),
+        decided: vec![Decision { at: Wall(1_796_000_000_000), kind: evil(), org: None, text: evil() }],
+        sub_batches: vec![SubBatchSpan {
+            index: 0,
+            org: evil(),
+            n_requests: 10,
+            status: "harvested".to_owned(),
+            took_ms: Some(300_000),
+            stuck: true,
+        }],
+        stuck_fires: 1,
+        segments: vec![Segment {
+            name: evil(),
+            n: 5,
+            n_succeeded: 5,
+            n_refused: 0,
+            n_invalid: 0,
+            n_cached: 0,
+            tokens_in_p50: 100,
+            tokens_in_p95: 120,
+            tokens_out_p50: 20,
+            tokens_out_p95: 22,
+            cost: Money::from_usd(1.5),
+            per_success: Money::from_usd(0.3),
+        }],
+        by: Some(evil()),
+    }
+}
+
+/// The names of the elements that are open at the end of a page; what is wrong with its nesting.
+fn unbalanced(page: &str) -> Vec<String> {
+    const VOID: [&str; 2] = ["meta", "!DOCTYPE"];
+    let mut open: Vec<String> = Vec::new();
+    for tag in page.split('<').skip(1) {
+        let inside = tag.split('>').next().unwrap();
+        let name: String =
+            inside.trim_start_matches('/').chars().take_while(|c| c.is_alphanumeric() || *c == '!').collect();
+        if VOID.contains(&name.as_str()) || inside.ends_with('/') {
+            continue;
+        }
+        if inside.starts_with('/') {
+            if open.pop().as_deref() != Some(name.as_str()) {
+                open.push(format!("unexpected end of {name}"));
+                return open;
+            }
+        } else {
+            open.push(name);
+        }
+    }
+    open
+}
+
+#[test]
+fn nothing_from_outside_is_markup_and_every_element_is_closed() {
+    let page = page(&hostile());
+    assert_eq!(unbalanced(&page), Vec::<String>::new());
+    for bad in ["<script", "\" onload", "\u{202e}", "alert(1)</"] {
+        assert!(!page.contains(bad), "{bad}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+}
+
+#[test]
+fn the_page_needs_no_network_follows_the_theme_and_has_every_chart() {
+    let page = page(&hostile());
+    for outside in ["http://", "https://", "src=", "@import", "url(", "<link", "<img"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("default-src 'none'"));
+    let headings =
+        ["Where the time went", "Throughput", "Latency", "Cost", "Orgs", "Sub-batches", "Decisions", "<h2>By "];
+    for heading in headings {
+        assert!(page.contains(heading), "{heading}");
+    }
+    // Time, throughput, latency, cost twice, sub-batches, segments.
+    assert_eq!(page.matches("<svg ").count(), 7);
+}
+
+#[test]
+fn a_run_that_has_done_nothing_has_a_page_too() {
+    let mut review = hostile();
+    review.books = Books::default();
+    review.throughput = Throughput::default();
+    (review.latencies, review.sub_batches, review.segments) = (Vec::new(), Vec::new(), Vec::new());
+    (review.decided, review.plan) = (Vec::new(), None);
+    review.time_ms.clear();
+    let page = page(&review);
+    assert_eq!(unbalanced(&page), Vec::<String>::new());
+    assert!(!page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn the_text_says_the_same_without_control_characters() {
+    let text = text(&hostile());
+    for words in ["queue", "p95", "429 steady", "in doubt", "re-driven", "paid/need", "per usable", "canceled as stuck"]
+    {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    assert!(!text.contains('\u{202e}'));
+}

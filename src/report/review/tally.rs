@@ -1,0 +1,288 @@
+//! What is gathered from the journal in one pass: latencies as histograms, outcomes by the second, and segments.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::model::{Money, Outcome, Route, Usage, Wall};
+
+/// Segments that are told apart; requests of others are counted together.
+const SEGMENTS: usize = 500;
+/// What they are called.
+const OTHERS: &str = "(others)";
+/// Bars of the chart of throughput, at the most.
+const BARS: usize = 120;
+
+/// One outcome, as the journal has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Label of the org.
+    pub org: &'a str,
+    /// The path that carried it.
+    pub path: Route,
+    /// How long the call took, in milliseconds.
+    pub latency_ms: u64,
+    /// What it was billed by.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Money,
+    /// When the answer was there.
+    pub at: Option<Wall>,
+    /// Its segment; `None` when segments were not asked for.
+    pub segment: Option<&'a str>,
+}
+
+/// Percentiles of latencies, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Latency {
+    /// Label of the org.
+    pub org: String,
+    /// The path.
+    pub path: Route,
+    /// Answers.
+    pub n: u64,
+    /// Median.
+    pub p50_ms: u64,
+    /// 90th percentile.
+    pub p90_ms: u64,
+    /// 95th percentile.
+    pub p95_ms: u64,
+    /// 99th percentile.
+    pub p99_ms: u64,
+    /// The longest.
+    pub max_ms: u64,
+}
+
+/// Outcomes over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Throughput {
+    /// When the first outcome was there, in milliseconds since 1970.
+    pub from_ms: i64,
+    /// Width of a bar, in seconds.
+    pub step_s: u64,
+    /// Outcomes in each bar, gaps between sessions included.
+    pub done: Vec<u64>,
+}
+
+/// Unit economics of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Segment {
+    /// Its name.
+    pub name: String,
+    /// Requests with an outcome.
+    pub n: u64,
+    /// Usable answers.
+    pub n_succeeded: u64,
+    /// Refused answers.
+    pub n_refused: u64,
+    /// Requests that the API called wrong.
+    pub n_invalid: u64,
+    /// Answers from the cache: free.
+    pub n_cached: u64,
+    /// Input tokens of an answer: median.
+    pub tokens_in_p50: u64,
+    /// 95th percentile.
+    pub tokens_in_p95: u64,
+    /// Output tokens of an answer: median.
+    pub tokens_out_p50: u64,
+    /// 95th percentile.
+    pub tokens_out_p95: u64,
+    /// What all of its answers cost.
+    #[serde(rename = "cost_usd")]
+    pub cost: Money,
+    /// What a usable answer cost that was not free, all that was paid for others included.
+    #[serde(rename = "cost_per_success_usd")]
+    pub per_success: Money,
+}
+
+/// A histogram of two digits.
+#[derive(Debug)]
+struct Spread(Histogram<u64>);
+
+impl Spread {
+    fn new() -> Spread {
+        Spread(Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits are a valid precision")))
+    }
+
+    fn add(&mut self, value: u64) {
+        self.0.saturating_record(value);
+    }
+
+    fn at(&self, quantile: f64) -> u64 {
+        if self.0.is_empty() { 0 } else { self.0.value_at_quantile(quantile) }
+    }
+}
+
+#[derive(Debug)]
+struct Part {
+    counts: [u64; 4],
+    tokens_in: Spread,
+    tokens_out: Spread,
+    cost: Money,
+}
+
+/// What is gathered.
+#[derive(Debug, Default)]
+pub struct Tally {
+    latencies: BTreeMap<(String, &'static str), (Route, Spread)>,
+    seconds: BTreeMap<i64, u32>,
+    parts: BTreeMap<String, Part>,
+}
+
+impl Tally {
+    /// Takes an outcome.
+    pub fn see(&mut self, seen: &Seen<'_>) {
+        if !seen.outcome.is_terminal() {
+            return;
+        }
+        if let Some(at) = seen.at {
+            *self.seconds.entry(at.0.div_euclid(1_000)).or_default() += 1;
+        }
+        if seen.path != Route::Cache && !seen.org.is_empty() {
+            let key = (seen.org.to_owned(), seen.path.as_str());
+            let (_, spread) = self.latencies.entry(key).or_insert_with(|| (seen.path, Spread::new()));
+            spread.add(seen.latency_ms);
+        }
+        if let Some(segment) = seen.segment {
+            self.part(segment).add(seen);
+        }
+    }
+
+    fn part(&mut self, name: &str) -> &mut Part {
+        let name = if self.parts.contains_key(name) || self.parts.len() < SEGMENTS { name } else { OTHERS };
+        self.parts.entry(name.to_owned()).or_insert_with(|| Part {
+            counts: [0; 4],
+            tokens_in: Spread::new(),
+            tokens_out: Spread::new(),
+            cost: Money::ZERO,
+        })
+    }
+
+    /// Latencies by org and path.
+    pub fn latencies(&self) -> Vec<Latency> {
+        let of = |((org, _), (path, spread)): (&(String, &'static str), &(Route, Spread))| Latency {
+            org: org.clone(),
+            path: *path,
+            n: spread.0.len(),
+            p50_ms: spread.at(0.5),
+            p90_ms: spread.at(0.9),
+            p95_ms: spread.at(0.95),
+            p99_ms: spread.at(0.99),
+            max_ms: spread.0.max(),
+        };
+        self.latencies.iter().map(of).collect()
+    }
+
+    /// Outcomes over time, in at most 120 bars.
+    pub fn throughput(&self) -> Throughput {
+        let (Some((&first, _)), Some((&last, _))) = (self.seconds.first_key_value(), self.seconds.last_key_value())
+        else {
+            return Throughput::default();
+        };
+        let span = u64::try_from(last - first).unwrap_or(0) + 1;
+        let step_s = span.div_ceil(BARS as u64).max(1);
+        let mut done = vec![0; span.div_ceil(step_s) as usize];
+        for (second, n) in &self.seconds {
+            let at = u64::try_from(second - first).unwrap_or(0) / step_s;
+            if let Some(bar) = done.get_mut(at as usize) {
+                *bar += u64::from(*n);
+            }
+        }
+        Throughput { from_ms: first.saturating_mul(1_000), step_s, done }
+    }
+
+    /// Segments, the dearest first.
+    pub fn segments(&self) -> Vec<Segment> {
+        let mut segments: Vec<Segment> = self.parts.iter().map(|(name, part)| part.segment(name)).collect();
+        segments.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| b.n.cmp(&a.n)));
+        segments
+    }
+}
+
+impl Part {
+    fn add(&mut self, seen: &Seen<'_>) {
+        let [succeeded, refused, invalid, cached] = &mut self.counts;
+        match (seen.outcome, seen.path) {
+            (Outcome::Succeeded, Route::Cache) => *cached += 1,
+            (Outcome::Succeeded, _) => *succeeded += 1,
+            (Outcome::Refused, _) => *refused += 1,
+            (Outcome::Invalid | Outcome::ReDrivable, _) => *invalid += 1,
+        }
+        if seen.usage.output_tokens > 0 {
+            self.tokens_in.add(seen.usage.prompt_tokens());
+            self.tokens_out.add(seen.usage.output_tokens);
+        }
+        self.cost += seen.cost;
+    }
+
+    fn segment(&self, name: &str) -> Segment {
+        let [succeeded, refused, invalid, cached] = self.counts;
+        Segment {
+            name: name.to_owned(),
+            n: succeeded + refused + invalid + cached,
+            n_succeeded: succeeded + cached,
+            n_refused: refused,
+            n_invalid: invalid,
+            n_cached: cached,
+            tokens_in_p50: self.tokens_in.at(0.5),
+            tokens_in_p95: self.tokens_in.at(0.95),
+            tokens_out_p50: self.tokens_out.at(0.5),
+            tokens_out_p95: self.tokens_out.at(0.95),
+            cost: self.cost,
+            per_success: Money(self.cost.0.checked_div(succeeded).unwrap_or(0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(outcome: Outcome, at_s: i64, segment: &str) -> Seen<'_> {
+        let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+        let (path, cost) = (Route::Sync, Money(1_000));
+        let at = Some(Wall(at_s * 1_000 + 7));
+        Seen { outcome, org: "a", path, latency_ms: 40, usage, cost, at, segment: Some(segment) }
+    }
+
+    #[test]
+    fn a_usable_answer_carries_what_was_paid_for_the_others_and_free_ones_carry_nothing() {
+        let mut tally = Tally::default();
+        for outcome in [Outcome::Succeeded, Outcome::Succeeded, Outcome::Refused] {
+            tally.see(&seen(outcome, 0, "hard"));
+        }
+        tally.see(&Seen { path: Route::Cache, cost: Money::ZERO, ..seen(Outcome::Succeeded, 0, "hard") });
+        tally.see(&Seen { cost: Money::ZERO, usage: Usage::default(), ..seen(Outcome::Invalid, 0, "hard") });
+        tally.see(&seen(Outcome::ReDrivable, 0, "hard"));
+        let segment = tally.segments().remove(0);
+        assert_eq!((segment.n, segment.n_succeeded, segment.n_cached), (5, 3, 1));
+        assert_eq!((segment.cost, segment.per_success), (Money(3_000), Money(1_500)));
+        assert_eq!((segment.tokens_in_p50, segment.tokens_out_p95), (100, 10));
+    }
+
+    #[test]
+    fn outcomes_of_a_week_fit_into_the_bars_and_none_is_lost() {
+        let mut tally = Tally::default();
+        for hour in 0..168 {
+            tally.see(&seen(Outcome::Succeeded, hour * 3_600, "s"));
+        }
+        let throughput = tally.throughput();
+        assert!(throughput.done.len() <= BARS, "{}", throughput.done.len());
+        assert_eq!(throughput.done.iter().sum::<u64>(), 168);
+        assert_eq!(Tally::default().throughput(), Throughput::default());
+    }
+
+    #[test]
+    fn segments_without_end_are_counted_together_from_some_number_on() {
+        let mut tally = Tally::default();
+        for no in 0..SEGMENTS + 50 {
+            tally.see(&seen(Outcome::Succeeded, 0, &format!("s-{no}")));
+        }
+        let segments = tally.segments();
+        assert_eq!(segments.len(), SEGMENTS + 1);
+        assert_eq!((segments[0].name.as_str(), segments[0].n), (OTHERS, 50));
+    }
+}

@@ -1,0 +1,190 @@
+//! The review as lines, below the summary of the run.
+
+use std::fmt::Write as _;
+
+use super::{Review, WAITS};
+use crate::report::format;
+use crate::report::text::{fit, fit_right, harmless};
+
+/// The review in words. Ends with a line end.
+pub fn text(review: &Review) -> String {
+    let mut out = String::new();
+    time(&mut out, review);
+    money(&mut out, review);
+    troubles(&mut out, review);
+    sub_batches(&mut out, review);
+    if !review.segments.is_empty() {
+        segments(&mut out, review);
+    }
+    out
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{} {value}", fit(name, 10));
+}
+
+fn time(out: &mut String, review: &Review) {
+    let total: u64 = review.time_ms.values().sum();
+    if total > 0 {
+        let parts = WAITS.iter().filter_map(|(name, _)| {
+            let ms = review.time_ms.get(*name).copied().filter(|ms| *ms > 0)?;
+            Some(format!("{} {name} ({})", format::span(ms), format::share(ms, total)))
+        });
+        line(out, "time", &parts.collect::<Vec<_>>().join(" · "));
+    }
+    for latency in &review.latencies {
+        let ms = |ms: u64| format::span(ms.max(1_000)).replace("1s", &format!("{ms} ms"));
+        let show = |value: u64| if value < 1_000 { format!("{value} ms") } else { ms(value) };
+        let text = format!(
+            "{} {}: {} answers, p50 {} · p90 {} · p95 {} · p99 {} · longest {}",
+            harmless(&latency.org),
+            latency.path,
+            format::count(latency.n),
+            show(latency.p50_ms),
+            show(latency.p90_ms),
+            show(latency.p95_ms),
+            show(latency.p99_ms),
+            show(latency.max_ms)
+        );
+        line(out, "latency", &text);
+    }
+    if let Some(plan) = &review.plan {
+        let ratio = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |ratio| format!("{ratio:.2} of it"));
+        let seconds = plan.wall_s.map_or("?".to_owned(), |s| format::span((s * 1e3) as u64));
+        let cost = plan.cost_usd.map_or("?".to_owned(), |usd| format!("${usd:.2}"));
+        let text = format!("{seconds} and {cost}; it took {} and {}", ratio(plan.wall_ratio), ratio(plan.cost_ratio));
+        line(out, "plan", &text);
+    }
+}
+
+fn money(out: &mut String, review: &Review) {
+    let economy = &review.economy;
+    for settled in &review.books.settled {
+        let text = format!(
+            "{:>12}  {} {} {} {} · {} in, {} cached, {} out",
+            format::money(settled.cost),
+            format::count(settled.n),
+            settled.outcome,
+            settled.path,
+            harmless(&format!("{} {}", settled.org, settled.model)),
+            format::count(settled.tokens.prompt_tokens()),
+            format::count(settled.tokens.cache_read),
+            format::count(settled.tokens.output_tokens)
+        );
+        line(out, "paid", &text);
+    }
+    for doubt in &review.books.doubtful {
+        let text = format!(
+            "{:>12}  at most, for {} attempts: {} {}",
+            format::money(doubt.at_most),
+            format::count(doubt.n),
+            harmless(&doubt.cause),
+            harmless(&doubt.org)
+        );
+        line(out, "in doubt", &text);
+    }
+    for again in &review.books.re_driven {
+        let text = format!(
+            "{:>12}  for {} answers after {} attempts that failed: {}",
+            format::money(again.cost),
+            format::count(again.answered),
+            format::count(again.attempts),
+            harmless(&again.cause)
+        );
+        line(out, "re-driven", &text);
+    }
+    let class = &economy.by_class;
+    let classes = format!(
+        "input {} · output {} · cache writes {} · cache reads {}",
+        format::money(class.input),
+        format::money(class.output),
+        format::money(class.cache_write),
+        format::money(class.cache_read)
+    );
+    line(out, "by class", &classes);
+    if let (Some(times), Some(at_most)) = (economy.amplification, economy.amplification_at_most) {
+        line(out, "paid/need", &format!("{times:.3}, at most {at_most:.3} with what is in doubt"));
+    }
+    let saved = format!(
+        "prompt cache ${:.2} · batches {} · answer cache {}",
+        economy.prompt_cache_saved_usd,
+        format::money(economy.batches_saved),
+        format::money(economy.answer_cache_saved)
+    );
+    line(out, "saved", &saved);
+}
+
+fn troubles(out: &mut String, review: &Review) {
+    for org in &review.orgs {
+        let counts = [
+            (org.n_429_steady, "429 steady"),
+            (org.n_429_ramp, "429 ramp"),
+            (org.n_overloaded, "overloaded"),
+            (org.n_5xx, "5xx"),
+            (org.n_transport, "no answer"),
+            (org.n_account, "account"),
+        ];
+        let shown: Vec<String> =
+            counts.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", format::count(*n))).collect();
+        if !shown.is_empty() {
+            line(out, "trouble", &format!("{}: {}", harmless(&org.label), shown.join(" · ")));
+        }
+    }
+    if !review.decisions.is_empty() {
+        let kinds = review.decisions.iter().map(|(kind, n)| format!("{} {}", format::count(*n), harmless(kind)));
+        line(out, "decisions", &kinds.collect::<Vec<_>>().join(" · "));
+    }
+}
+
+fn sub_batches(out: &mut String, review: &Review) {
+    let mut took: Vec<u64> = review.sub_batches.iter().filter_map(|sub| sub.took_ms).collect();
+    took.sort_unstable();
+    let (Some(longest), Some(median)) = (took.last(), took.get(took.len() / 2)) else { return };
+    let text = format!(
+        "{} ended, half of them within {}, the longest after {}; {} canceled as stuck",
+        took.len(),
+        format::span(*median),
+        format::span(*longest),
+        review.stuck_fires
+    );
+    line(out, "batches", &text);
+}
+
+/// Columns of the table of segments: heading and width.
+const COLUMNS: [(&str, usize); 8] = [
+    ("requests", 10),
+    ("usable", 10),
+    ("in p50", 9),
+    ("in p95", 9),
+    ("out p50", 9),
+    ("out p95", 9),
+    ("cost", 11),
+    ("per usable", 12),
+];
+
+fn segments(out: &mut String, review: &Review) {
+    let width = review.segments.iter().map(|segment| segment.name.chars().count()).max().unwrap_or(0).clamp(12, 40);
+    let by = review.by.as_deref().unwrap_or("segment");
+    let mut row = |name: &str, cells: [String; COLUMNS.len()]| {
+        out.push_str(&fit(name, width));
+        for ((_, width), cell) in COLUMNS.iter().zip(&cells) {
+            out.push_str(&fit_right(cell, *width));
+        }
+        out.push('\n');
+    };
+    row(&harmless(by), COLUMNS.map(|(heading, _)| heading.to_owned()));
+    for segment in &review.segments {
+        let cells = [
+            format::count(segment.n),
+            format::count(segment.n_succeeded),
+            format::count(segment.tokens_in_p50),
+            format::count(segment.tokens_in_p95),
+            format::count(segment.tokens_out_p50),
+            format::count(segment.tokens_out_p95),
+            format::money(segment.cost),
+            format::money(segment.per_success),
+        ];
+        row(&harmless(&segment.name), cells);
+    }
+}

@@ -1,0 +1,194 @@
+//! The books against what the simulated API billed, budgets, and the gate before a launch.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{KEYS, Place, Server, finished, last_json};
+
+/// Requests with a long prefix that is written to the prompt cache and read from there.
+fn requests(place: &Place, n: usize) -> String {
+    let prefix = "Judge by these rules, one after the other, and say which of them decided. ".repeat(120);
+    let line = |no: usize| {
+        let params = json!({
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 64,
+            "system": [{"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": format!("case {no}")}],
+        });
+        format!("{}\n", json!({"custom_id": format!("r-{no}"), "params": params}))
+    };
+    place.write("in.jsonl", (0..n).map(line).collect::<String>())
+}
+
+fn state(place: &Place, run: &str) -> Value {
+    serde_json::from_slice(&fs::read(place.path(run).join("state.json")).unwrap()).unwrap()
+}
+
+/// Millionths of a dollar, as the API counts them.
+fn micro(usd: f64) -> i64 {
+    (usd * 1e6).round() as i64
+}
+
+/// Sum of a field over lines of the books of runs; those of an org, or all.
+fn sum(books: &[&Value], lines: &str, field: &str, org: Option<&str>) -> f64 {
+    let all = books.iter().flat_map(|books| books[lines].as_array().unwrap());
+    all.filter(|line| org.is_none_or(|org| line["org"] == org)).map(|line| line[field].as_f64().unwrap()).sum()
+}
+
+const QUICK: &str = "latency = { p50-ms = 900, p95-ms = 1800 }\nbatches = { p50-s = 60, p95-s = 120, cancel-s = 30 }\n";
+
+const ROWS: &str = "[[orgs.batch-faults]]\nkind = \"row-errored\"\nrows = 0.1\n[[orgs.batch-faults]]\nkind = \"row-expired\"\nrows = 0.1\n";
+
+#[test]
+fn the_books_equal_what_the_api_billed_with_caching_batches_refusals_and_re_drives() {
+    let unbilled = "[[orgs.faults]]\nkind = \"overloaded\"\nshare = 0.1\n[[orgs.faults]]\nkind = \"rate-limited\"\nshare = 0.03\nretry-after = 1\n\
+                    [[orgs.faults]]\nkind = \"refusal\"\nshare = 0.1\n[[orgs.faults]]\nkind = \"reset-before\"\nshare = 0.03\n";
+    let org = format!("{unbilled}{ROWS}");
+    let server = Server::faster(QUICK, [&org; 3], 60.0);
+    let place = Place::at(&server);
+    let input = requests(&place, 120);
+    for (dir, path) in [("sync", "sync"), ("batch", "batch")] {
+        let dir = place.text(dir);
+        let ended = place.run(&[
+            "run",
+            &input,
+            "--run-dir",
+            &dir,
+            "--path",
+            path,
+            "--sub-batch-size",
+            "20",
+            "--poll-every",
+            "1s",
+            "--yes",
+            "--json",
+            "--no-cache",
+        ]);
+        assert!([0, 3].contains(&ended.code), "{}", ended.stderr);
+    }
+    let (sync, batch) = (state(&place, "sync"), state(&place, "batch"));
+    let books = [&sync["books"], &batch["books"]];
+    let stats = server.stats();
+    assert_eq!(micro(sum(&books, "settled", "cost_usd", None)), stats.cost_micro_usd as i64);
+    for (label, ..) in KEYS {
+        let org = stats.org(label).unwrap();
+        let of = |field| sum(&books, "settled", field, Some(label));
+        assert_eq!(micro(of("cost_usd")), org.cost_micro_usd as i64, "{label}");
+        assert_eq!(of("cache_read") as u64, org.tokens_cache_read, "{label}");
+        assert_eq!((of("cache_write_5m") + of("cache_write_1h")) as u64, org.tokens_cache_written, "{label}");
+    }
+    assert!(sum(&books, "settled", "cache_read", None) > 0.0);
+    let kinds: Vec<_> = books.iter().flat_map(|books| books["settled"].as_array().unwrap()).collect();
+    assert!(kinds.iter().any(|line| line["outcome"] == "refused"));
+    assert!(kinds.iter().any(|line| line["path"] == "batch") && kinds.iter().any(|line| line["path"] == "sync"));
+    assert!(sum(&books, "re_driven", "attempts", None) > 0.0);
+}
+
+#[test]
+fn answers_that_were_billed_and_lost_are_within_the_column_of_doubt() {
+    let lost =
+        "[[orgs.faults]]\nkind = \"reset-after\"\nshare = 0.06\n[[orgs.faults]]\nkind = \"cut-body\"\nshare = 0.04\n";
+    let server = Server::with("", [lost; 3]);
+    let place = Place::at(&server);
+    let dir = place.text("run");
+    let ended = place.run(&["run", &requests(&place, 150), "--run-dir", &dir, "--yes", "--json", "--no-cache"]);
+    assert!([0, 4].contains(&ended.code), "{}", ended.stderr);
+    let state = state(&place, "run");
+    let books = [&state["books"]];
+    let stats = server.stats();
+    let spent = micro(sum(&books, "settled", "cost_usd", None));
+    let doubt = micro(sum(&books, "doubtful", "at_most_usd", None));
+    let billed = stats.cost_micro_usd as i64;
+    assert_eq!(sum(&books, "doubtful", "n", None) as u64, stats.n_reset + stats.n_cut);
+    assert!(spent < billed && billed <= spent + doubt, "{spent} + {doubt}, billed {billed}");
+    assert_eq!(state["n_possibly_charged"].as_u64(), Some(stats.n_reset + stats.n_cut));
+}
+
+#[test]
+fn a_run_ends_incomplete_within_its_budget_and_a_higher_one_goes_on() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(120), place.text("run"));
+    let ended =
+        place.run(&["run", &input, "--run-dir", &dir, "--json", "--no-cache", "--cap", "4", "--max-cost", "0.02"]);
+    let line = finished(&ended);
+    assert_eq!(ended.code, 4, "{line}");
+    let (done, billed) = (line["n_succeeded"].as_u64().unwrap(), server.stats().cost_micro_usd);
+    assert!(done > 10 && done < 120, "{line}");
+    assert!(billed <= 20_000, "{billed}");
+    assert!(ended.stdout.contains("max-cost of $0.02"), "{}", ended.stdout);
+    // The limit belongs to the run: a resume without one has the old one, and sends nothing.
+    let again = place.run(&["resume", &dir, "--json", "--no-cache"]);
+    assert_eq!((again.code, server.stats().cost_micro_usd), (4, billed), "{}", again.stderr);
+    let higher = place.run(&["resume", &dir, "--json", "--no-cache", "--max-cost", "5"]);
+    assert_eq!((higher.code, &finished(&higher)["n_succeeded"]), (0, &120.into()), "{}", higher.stderr);
+    place.run(&["resume", &dir, "--max-cost", "nan"]).refused(2, &["max-cost", "USD"]);
+}
+
+#[test]
+fn attempts_and_time_can_be_limited_and_a_past_deadline_is_refused() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(30), place.text("run"));
+    let ended = place.run(&["run", &input, "--run-dir", &dir, "--json", "--max-requests", "7"]);
+    let line = finished(&ended);
+    assert_eq!((ended.code, &line["n_succeeded"], server.stats().n_messages), (4, &7.into(), 7), "{line}");
+    place.run(&["resume", &dir, "--deadline", "2020-01-01T00:00:00Z"]).refused(2, &["--deadline", "90s"]);
+    let ended = place.run(&["resume", &dir, "--json", "--max-requests", "1000", "--deadline", "1h"]);
+    assert_eq!(finished(&ended)["n_succeeded"], 30);
+}
+
+#[test]
+fn a_projection_far_above_the_authorised_cost_is_refused_whatever_is_said() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let input = place.requests(30);
+    for more in [&[][..], &["--yes"]] {
+        let ended = place.run(&[&["run", &input, "--json", "--authorized-cost", "0.000001"][..], more].concat());
+        ended.refused(2, &["projected cost $", "1.5 times the authorised", "nothing was sent"]);
+    }
+    assert_eq!(server.stats().n_requests, 0);
+    assert_eq!(place.run(&["run", &input, "--json", "--authorized-cost", "5"]).code, 0);
+}
+
+#[test]
+fn a_budget_for_a_model_without_a_price_is_refused() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let input = place.requests(3);
+    let text = fs::read_to_string(&input).unwrap().replace("claude-haiku-4-5", "claude-nobody-9");
+    let input = place.write("nobody.jsonl", text);
+    place.run(&["run", &input, "--yes", "--max-cost", "5"]).refused(2, &["a budget cannot be kept", "claude-nobody-9"]);
+}
+
+#[test]
+fn at_80_percent_a_run_without_a_screen_moves_the_rest_to_batches_when_the_policy_says_so() {
+    let server = Server::faster(QUICK, ["", "", ""], 60.0);
+    let place = Place::at(&server);
+    place.more_config("[budget]\nat-80-percent = \"batch\"\n");
+    let dir = place.text("run");
+    let ended = place.run(&[
+        "run",
+        &place.requests(200),
+        "--run-dir",
+        &dir,
+        "--json",
+        "--no-cache",
+        "--cap",
+        "3",
+        "--sub-batch-size",
+        "2",
+        "--poll-every",
+        "1s",
+        "--max-cost",
+        "0.05",
+    ]);
+    let line = finished(&ended);
+    assert!(line["sub_batches"]["created"].as_u64().unwrap() > 0, "{line}");
+    let settled = state(&place, "run")["books"]["settled"].clone();
+    let paths: Vec<&str> = settled.as_array().unwrap().iter().map(|line| line["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&"sync") && paths.contains(&"batch"), "{settled}");
+    assert!(server.stats().cost_micro_usd <= 50_000);
+    assert_eq!(last_json(&place.run(&["report", &dir, "--json"]).stdout)["cost_usd"], line["cost_usd"]);
+}
