@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::report::text::{cut, fit, harmless};
+use crate::report::text::{cut, fit, harmless, width};
 use crate::tui::screens::planner::{Draft, Knob, KnobPart};
 
 use super::super::{Scene, put, styled};
@@ -39,7 +39,7 @@ pub(super) fn hit(draft: &Draft, area: Rect, here: Position) -> Option<(Knob, Kn
 /// The column, within the area, of the arrow behind the value.
 fn arrow_up(draft: &Draft, knob: Knob, area: Rect) -> u16 {
     let room = area.width.saturating_sub(NAME + 2 * ARROW);
-    let value = u16::try_from(crate::report::text::width(&words::value(draft, knob))).unwrap_or(u16::MAX);
+    let value = u16::try_from(width(&words::value(draft, knob))).unwrap_or(u16::MAX);
     NAME + ARROW + value.min(room)
 }
 
@@ -65,6 +65,11 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
             spans.extend([styled("> ", theme.info), styled(format!("{typed}█"), theme.strong)]);
         } else {
             let value = words::value(draft, knob);
+            // What all models have in common goes first where there is no room.
+            let value = match value.strip_prefix("claude-") {
+                Some(short) if width(&value) > room => short.to_owned(),
+                _ => value,
+            };
             let value = cut(&value, room).into_owned();
             let off = matches!(knob, Knob::Org(ix) if draft.orgs.get(ix).is_some_and(|org| !org.chosen));
             let style = if off { theme.dim } else { theme.text };

@@ -109,8 +109,8 @@ pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
 /// ```text
 ///  plan of judge.jsonl · 141,600 to send of 150,000, 8,400 cached
 ///  requests      141,600              │                    ● sync                   batch
-///  model       ‹ claude-haiku-4-5 ›   │ wall-clock         12m (9m to 31m)          1h00m (5m to 24h)
-///  cost-pref     balanced             │ cost               $18.53 ($12 to $40)      $9.27 ($6 to $41)
+///  model       ‹ claude-haiku-4-5 ›   │ wall-clock         12m (9m–31m)             1h00m (5m–24h)
+///  cost-pref     balanced             │ cost               $18.53 ($12–$40)         $9.27 ($6–$41)
 ///  path          auto                 │ binds              slots                    queue
 ///  deadline      none                 │ sub-batches        –                        142 in 12 waves
 ///  procs         1                    │ sync: 142 sub-batches are more than 3: each is a draw of its own …

@@ -16,6 +16,9 @@ use super::{chart, table, words};
 /// Columns before a name.
 const LEAD: u16 = 3;
 
+/// Columns of the names with the key that leads from one to the next.
+const NAMES_AND_KEY: u16 = 56;
+
 /// Each name with the column it starts at.
 fn tab_places() -> impl Iterator<Item = (Panel, u16)> {
     let mut column = LEAD;
@@ -45,6 +48,9 @@ pub(super) fn tabs(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: Rec
             false => format!(" {} ", panel.as_str()),
         };
         put(buf, place, 0, [styled(name, style)]);
+    }
+    if area.width < NAMES_AND_KEY {
+        return;
     }
     let key = scene.ui.keymap.hint(Action::NextPanel);
     super::super::put_right(buf, area, 0, [styled(format!(" {key} "), theme.dim)]);

@@ -33,18 +33,18 @@ pub(super) fn money(amount: Option<Money>) -> String {
     amount.map_or_else(|| "no price".to_owned(), format::money)
 }
 
-/// `3m58s to 8m40s`; nothing when the interval is of no width.
+/// `3m58s–8m40s`; nothing when the interval is of no width.
 pub(super) fn wall_interval(view: &RouteView) -> String {
     if !view.wall_s.is_finite() || view.wall_s_low == view.wall_s_high {
         return String::new();
     }
-    format!("{} to {}", span(view.wall_s_low), span(view.wall_s_high))
+    format!("{}–{}", span(view.wall_s_low), span(view.wall_s_high))
 }
 
-/// `$62.30 to $237.89`; nothing when the interval is of no width.
+/// `$62.30–$237.89`; nothing when the interval is of no width.
 pub(super) fn cost_interval(view: &RouteView) -> String {
     match (view.cost_usd_low, view.cost_usd_high) {
-        (Some(low), Some(high)) if low != high => format!("{} to {}", format::money(low), format::money(high)),
+        (Some(low), Some(high)) if low != high => format!("{}–{}", format::money(low), format::money(high)),
         _ => String::new(),
     }
 }
@@ -54,12 +54,12 @@ fn with(mid: String, interval: &str) -> String {
     if interval.is_empty() { mid } else { format!("{mid} ({interval})") }
 }
 
-/// `5m51s (3m58s to 8m40s)`.
+/// `5m51s (3m58s–8m40s)`.
 pub(super) fn wall(view: &RouteView) -> String {
     with(span(view.wall_s), &wall_interval(view))
 }
 
-/// `$178.42 ($62.30 to $237.89)`.
+/// `$178.42 ($62.30–$237.89)`.
 pub(super) fn cost(view: &RouteView) -> String {
     with(money(view.cost_usd), &cost_interval(view))
 }
