@@ -2,6 +2,8 @@
 
 use crate::config::{Overrides, SAMPLE};
 use crate::report::text;
+use crate::tui::keymap::Keymap;
+use crate::tui::theme::Theme;
 
 use super::args::ConfigArgs;
 use super::failure::{Failure, Outcome};
@@ -15,6 +17,8 @@ pub(crate) fn config(args: &ConfigArgs) -> Outcome {
     }
     let settings = settings(args.config.as_deref(), &Overrides::default())?;
     if args.check {
+        Theme::load(&settings.screen.theme).map_err(Failure::usage)?;
+        Keymap::load(&settings.screen.keymap).map_err(Failure::usage)?;
         return out::print("the configuration is sound\n");
     }
     if args.json {

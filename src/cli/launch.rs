@@ -136,6 +136,7 @@ impl Ready {
             model: model_name(&indexed.input),
             unattended,
             prior: books,
+            prior_waits: state.time_ms.clone(),
             tariff,
             limits: setup.limits.clone(),
             others_today: setup.others_today(&run.run_id),

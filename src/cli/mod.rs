@@ -4,6 +4,7 @@
 //! the remedy. `launch` makes a run ready, `drive` runs it under a frontend; `run`, `resume` and `demo` differ only in
 //! what they hand to these two.
 
+mod ab;
 mod args;
 mod audit;
 mod books;
@@ -26,6 +27,7 @@ mod out;
 mod report;
 mod rescue;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod setup;
@@ -60,6 +62,7 @@ pub fn main() -> u8 {
         Some(Command::Status(args)) => status::status(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Export(args)) => export::export(&args),
+        Some(Command::Ab(args)) => ab::ab(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::Simulate(args)) => simulate::simulate(&args),
         Some(Command::Config(args)) => config::config(&args),

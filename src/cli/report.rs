@@ -2,26 +2,42 @@
 
 use std::path::Path;
 
+use crate::report;
+use crate::report::review::page;
 use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
 use crate::report::{format, summary, text::harmless};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
-use super::args::StatusArgs;
+use super::args::ReportArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
+use super::review::review;
 use super::status::{sessions, standing};
 
-/// Reports one run, as text or as the last NDJSON line of a run.
-pub(crate) fn report(args: &StatusArgs) -> Outcome {
+/// Reports one run: as text, as the last NDJSON line of the run with or without all of it before, and as a page.
+pub(crate) fn report(args: &ReportArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
     let finished = finished(&peek);
-    if args.json {
-        let line = serde_json::to_string(&finished)
-            .map_err(|error| Failure::internal(format!("failed to write the report: {error}")))?;
-        return out::print(&format!("{line}\n"));
+    if args.json && !args.full && args.html.is_none() && args.by.is_none() {
+        return out::print(&format!("{}\n", json(&finished)?));
     }
-    out::print(&in_words(&peek, &finished))
+    let review = review(&peek, finished.clone(), args.by.as_deref())?;
+    if let Some(path) = &args.html {
+        std::fs::write(path, page(&review)).map_err(|error| {
+            Failure::usage(format!("failed to write {}: {error}; name another file with --html", path.display()))
+        })?;
+        out::say(&format!("fandeck: the report is in {}", path.display()));
+    }
+    match (args.json, args.full || args.by.is_some()) {
+        (true, true) => out::print(&format!("{}\n{}\n", json(&review)?, json(&finished)?)),
+        (true, false) => out::print(&format!("{}\n", json(&finished)?)),
+        (false, _) => out::print(&format!("{}\n{}", in_words(&peek, &finished), report::review::text(&review))),
+    }
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::internal(format!("failed to write the report: {error}")))
 }
 
 /// What happened in a run, in words.

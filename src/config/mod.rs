@@ -14,7 +14,6 @@ mod paths;
 mod resolve;
 mod rules;
 mod settings;
-mod suggest;
 mod tree;
 
 pub use env::Env;

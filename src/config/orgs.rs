@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Family, Money, OrgSpec, Secret};
+use crate::model::{Family, Money, OrgSpec, Secret, suggest};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
 use super::resolve::given_env;
 use super::rules;
 use super::settings::SettingLine;
-use super::suggest;
 use super::tree::{Given, Raw, Table};
 
 /// Label and variable of each org that needs no config file.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, ScreenSettings, WireSettings};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
@@ -94,6 +94,7 @@ impl Settings {
         let (mut dispatch, mut wire, mut store) =
             (root.take_table("dispatch")?, root.take_table("wire")?, root.take_table("store")?);
         let (mut batch, mut budget) = (root.take_table("batch")?, root.take_table("budget")?);
+        let mut screen = root.take_table("screen")?;
         let org_tables = root.take_tables("orgs")?;
         let base_dir = file.and_then(|file| file.path.parent()).unwrap_or(Path::new(""));
         let mut to = Resolver { lines: Vec::new(), base_dir, home: &paths.home };
@@ -105,6 +106,7 @@ impl Settings {
         let wire = to.wire(&mut wire)?;
         let (cache_dir, use_cache, runs_dir, group_commit) = to.store(&mut store, paths, flags)?;
         let batch = to.batch(&mut batch, env, flags)?;
+        let screen = to.screen(&mut screen)?;
         let mut limits = to.limits(&mut budget, flags)?;
         to.line("log-dir", paths.log_dir.display().to_string(), Origin::Default);
         let found = orgs::resolve(org_tables, env, &mut to.lines)?;
@@ -120,6 +122,7 @@ impl Settings {
             group_commit,
             confirm_above_usd,
             batch,
+            screen,
             limits,
             log_dir: paths.log_dir.clone(),
             absent: found.absent,
@@ -252,6 +255,30 @@ impl Resolver<'_> {
                 |raw| rules::one_of(raw, "re-drive", "leave"),
                 |again| if *again { "re-drive" } else { "leave" }.to_owned(),
             )?,
+        };
+        table.finish()?;
+        Ok(settings)
+    }
+
+    fn screen(&mut self, table: &mut Table) -> Result<ScreenSettings, ConfigError> {
+        let default = ScreenSettings::default();
+        let at = (self.base_dir, self.home);
+        // A file is found from where the config file is.
+        let found = |name: String| match name.ends_with(".toml") {
+            true => absolute(Path::new(&name), at).display().to_string(),
+            false => name,
+        };
+        let theme = |raw: &Raw| rules::name_or_file(raw, &["dark", "light", "high-contrast", "mono"]).map(found);
+        let keymap = |raw: &Raw| rules::name_or_file(raw, &["default", "vim"]).map(found);
+        let mut of = |key| Setting::of(table, key);
+        let settings = ScreenSettings {
+            theme: self.value(of("theme"), default.theme, theme, String::clone)?,
+            keymap: self.value(of("keymap"), default.keymap, keymap, String::clone)?,
+            mouse: self.value(of("mouse"), default.mouse, rules::yes_or_no, bool::to_string)?,
+            ascii: self.value(of("ascii"), default.ascii, rules::yes_or_no, bool::to_string)?,
+            attention: self.value(of("attention"), default.attention, rules::attention, |attention| {
+                attention.as_str().to_owned()
+            })?,
         };
         table.finish()?;
         Ok(settings)

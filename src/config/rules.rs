@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::api::base_url::{self, BaseUrlError};
-use crate::model::Money;
+use crate::model::{Attention, Money};
 
 use super::tree::Raw;
 
@@ -144,6 +144,20 @@ pub(super) fn one_of(raw: &Raw, first: &str, second: &str) -> Checked<bool> {
         Some(word) if word == second => Ok(false),
         _ => Err(format!("{first} or {second}")),
     }
+}
+
+/// The name of something built in, or the path of a TOML file.
+pub(super) fn name_or_file(raw: &Raw, names: &[&str]) -> Checked<String> {
+    match text(raw) {
+        Some(word) if names.contains(&word) || word.ends_with(".toml") => Ok(word.to_owned()),
+        _ => Err(format!("{}, or the path of a .toml file", names.join(", "))),
+    }
+}
+
+/// How the screen calls.
+pub(super) fn attention(raw: &Raw) -> Checked<Attention> {
+    let named = Attention::ALL.into_iter().find(|attention| text(raw) == Some(attention.as_str()));
+    named.ok_or_else(|| Attention::ALL.map(Attention::as_str).join(", "))
 }
 
 /// `true` or `false`.

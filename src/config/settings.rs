@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, ScreenSettings, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub confirm_above_usd: Money,
     /// How batches are driven.
     pub batch: BatchSettings,
+    /// How the screens look and behave.
+    pub screen: ScreenSettings,
     /// What a run may cost and do at most.
     pub limits: Limits,
     /// Directory of the log files.

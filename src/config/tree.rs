@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::model::Scrubber;
+use crate::model::{Scrubber, suggest};
 
 use super::error::{ConfigError, Origin};
-use super::suggest;
 
 /// A value as it was written, whatever its source.
 #[derive(Debug, Clone, PartialEq)]

@@ -440,6 +440,7 @@ impl Dispatcher {
         let mut file = keep::state_file(&self.runs[ix].template, &picture, ix, exit_code);
         let run = &self.state.runs[ix];
         file.books = run.ledger.books();
+        file.time_ms = run.waited.ms();
         if let (Some(promise), None) = (run.promise, exit_code) {
             file.n_possibly_charged_at_most = promise.ceiling();
         }

@@ -30,6 +30,7 @@
 //! | `ledger` | nothing: it counts what is reserved, paid, and perhaps paid |
 //! | `budget` | whether one more request may be paid for |
 //! | `money` | what is said at a share of the budget, and whether the rest moves to batches |
+//! | `waits` | nothing: it adds up what a run waits for |
 //! | `promise` | how much a death of this process may leave in doubt |
 //! | `batch` | all about sub-batches; a part with a reducer of its own |
 //! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
@@ -75,6 +76,7 @@ mod suspicion;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod window;
 mod worker;
 

@@ -15,6 +15,7 @@ use super::batch;
 use super::pace::easing;
 use super::squeeze::Squeeze;
 use super::state::{OrgState, Pool, RunState, State};
+use super::waits;
 
 /// How long re-drives count as waiting for a budget after one had to.
 const SPARED_FOR: Duration = Duration::from_secs(1);
@@ -36,6 +37,7 @@ impl Publisher {
             self.notices = state.notices.ring.iter().cloned().collect();
         }
         roll(state, now.mono);
+        waits::look(state, now.mono);
         let working = state.runs.iter().any(|run| run.status == RunStatus::Running && !run.queue.is_empty());
         Snapshot {
             seq: self.seq,

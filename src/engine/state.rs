@@ -1,5 +1,6 @@
 //! The state that the reducer owns: orgs at the top, runs below, so that several runs share an org's window.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ use super::promise::{Open, Promise};
 use super::queue::Queue;
 use super::retry_budget::RetryBudget;
 use super::squeeze::Squeeze;
+use super::waits::Waited;
 use super::window::Window;
 
 /// Notices kept for frontends that come late.
@@ -141,6 +143,8 @@ pub struct RunFacts {
     pub limits: Limits,
     /// What other runs have spent today.
     pub others_today: Money,
+    /// What earlier sessions waited for, in milliseconds.
+    pub prior_waits: BTreeMap<String, u64>,
     /// Time in which earlier sessions ran.
     pub prior_wall: Duration,
     /// What orgs of earlier sessions did that this one does not use, by label.
@@ -162,6 +166,8 @@ pub(crate) struct RunState {
     pub(crate) ended: Option<Mono>,
     pub(crate) ledger: Ledger,
     pub(crate) budget: Budget,
+    /// Where its time went.
+    pub(crate) waited: Waited,
     /// Sub-batches for what waits are being planned.
     pub(crate) moving: bool,
     /// What a death of this process may leave in doubt at the most; `None` when nobody keeps it.
@@ -272,6 +278,7 @@ impl State {
             slot,
             ledger: Ledger::new(labels, facts.tariff.clone(), facts.prior.clone()),
             budget,
+            waited: Waited::new(facts.prior_waits.clone()),
             moving: false,
             promise: None,
             facts,

@@ -140,6 +140,7 @@ impl Core {
             can_move: false,
             unattended,
             prior: Default::default(),
+            prior_waits: Default::default(),
             tariff: Vec::new(),
             limits: Default::default(),
             others_today: Money::ZERO,

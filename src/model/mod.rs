@@ -21,6 +21,7 @@ pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod sub_batch;
+pub mod suggest;
 pub mod time;
 
 pub use books::Books;
@@ -34,7 +35,7 @@ pub use outcome::{AccountTrouble, ApiError, Outcome, Trouble, Usage, Verdict};
 pub use planning::{CostPref, Crossover, PathChoice, RoutePolicy, WedgeGuard};
 pub use run::{Counts, RunStatus};
 pub use secret::{Scrubber, Secret};
-pub use settings::{BatchSettings, DispatchSettings, OrgSpec, WireSettings};
+pub use settings::{Attention, BatchSettings, DispatchSettings, OrgSpec, ScreenSettings, WireSettings};
 pub use snapshot::Snapshot;
 pub use sub_batch::SubBatchStatus;
 pub use time::{Mono, Now, Wall};

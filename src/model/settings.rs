@@ -25,6 +25,61 @@ pub struct OrgSpec {
     pub caps: [u32; Family::COUNT],
 }
 
+/// How the screens look and behave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ScreenSettings {
+    /// A built-in theme, or the path of a file.
+    pub theme: String,
+    /// A built-in keymap, or the path of a file.
+    pub keymap: String,
+    /// The screen takes the mouse; without, the terminal selects text.
+    pub mouse: bool,
+    /// ASCII only.
+    pub ascii: bool,
+    /// How it calls when a run is over, stuck or parked.
+    pub attention: Attention,
+}
+
+impl Default for ScreenSettings {
+    fn default() -> ScreenSettings {
+        ScreenSettings {
+            theme: "dark".to_owned(),
+            keymap: "default".to_owned(),
+            mouse: true,
+            ascii: false,
+            attention: Attention::Bell,
+        }
+    }
+}
+
+/// How the screen calls an operator who looks elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attention {
+    /// Not at all.
+    None,
+    /// By the terminal's bell.
+    #[default]
+    Bell,
+    /// By a notification of the desktop (OSC 9), where the terminal knows that.
+    Notification,
+}
+
+impl Attention {
+    /// All of them.
+    pub const ALL: [Attention; 3] = [Attention::None, Attention::Bell, Attention::Notification];
+
+    /// The name that users type.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Attention::None => "none",
+            Attention::Bell => "bell",
+            Attention::Notification => "notification",
+        }
+    }
+}
+
 /// How the dispatcher behaves.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

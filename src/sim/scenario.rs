@@ -16,7 +16,7 @@ use super::ramp::RampSettings;
 use crate::model::{Money, Secret};
 
 /// The scenarios that are built in, by name.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("demo", include_str!("../../assets/scenarios/demo.toml")),
     ("calm", include_str!("../../assets/scenarios/calm.toml")),
     ("storm", include_str!("../../assets/scenarios/storm.toml")),
@@ -25,6 +25,7 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("slow-org", include_str!("../../assets/scenarios/slow-org.toml")),
     ("brownout", include_str!("../../assets/scenarios/brownout.toml")),
     ("spend-cap", include_str!("../../assets/scenarios/spend-cap.toml")),
+    ("validation", include_str!("../../assets/scenarios/validation.toml")),
     ("wedge", include_str!("../../assets/scenarios/wedge.toml")),
     ("friday-night", include_str!("../../assets/scenarios/friday-night.toml")),
 ];

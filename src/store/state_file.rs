@@ -35,6 +35,9 @@ pub struct StateFile {
     /// What was paid and perhaps paid, over all sessions.
     #[serde(default)]
     pub books: Books,
+    /// Where its time went, by what it waited for, in milliseconds, over all sessions.
+    #[serde(default)]
+    pub time_ms: BTreeMap<String, u64>,
     /// What the run may cost and do at most.
     #[serde(default)]
     pub limits: Limits,
@@ -103,6 +106,7 @@ impl StateFile {
             n_possibly_charged: 0,
             n_possibly_charged_at_most: 0,
             books: Books::default(),
+            time_ms: BTreeMap::new(),
             limits: Limits::default(),
             re_driven: BTreeMap::new(),
             attempts: [0; 5],

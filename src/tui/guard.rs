@@ -101,6 +101,14 @@ pub fn mouse(on: bool) -> io::Result<()> {
     if on { execute!(stdout(), EnableMouseCapture) } else { execute!(stdout(), DisableMouseCapture) }
 }
 
+/// Writes a sequence that draws nothing: a title, a bell, a text for the clipboard.
+///
+/// # Errors
+/// When the terminal does not obey.
+pub fn aside(sequence: &str) -> io::Result<()> {
+    execute!(stdout(), Print(sequence))
+}
+
 /// Draws in one piece, so that no half-drawn frame is seen.
 ///
 /// # Errors

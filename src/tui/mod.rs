@@ -11,9 +11,12 @@
 //! a thread of its own, so that a terminal that is blocked blocks nothing else.
 
 pub mod action;
+pub mod attention;
 pub mod backstage;
 mod commands;
+mod copy;
 pub mod field;
+pub mod file;
 pub mod guard;
 pub mod keymap;
 pub mod log;
@@ -27,13 +30,13 @@ pub mod valid;
 pub mod view;
 
 #[cfg(test)]
-mod update_tests;
+pub(crate) mod tests;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::model::Snapshot;
+use crate::model::{Attention, Snapshot};
 
 use backstage::{Attached, Backstage};
 
@@ -51,7 +54,11 @@ pub struct TuiOptions {
     /// Take the mouse; without it the terminal selects text.
     pub mouse: bool,
     /// Colours.
-    pub theme: theme::ThemeName,
+    pub theme: theme::Theme,
+    /// Keys.
+    pub keymap: Arc<keymap::Keymap>,
+    /// How it calls when a run is over, stuck or parked.
+    pub attention: Attention,
     /// The window's title.
     pub title: String,
     /// Where the log goes, for the help.

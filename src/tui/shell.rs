@@ -18,18 +18,20 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::backstage::{Answer, Attached, Backstage, Driver};
+use super::copy;
 use super::guard::{self, Guard, Taking};
 use super::keymap::Key;
 use super::log::{LogFeed, Records};
 use super::screens::{self, Screen};
 use super::signals::{Signals, go_on_kind, stop_kind};
-use super::state::UiState;
+use super::state::{Overlay, UiState};
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
-use crate::model::{Command, CommandOutcome, Mono, Snapshot};
+use crate::model::{Attention, Command, CommandOutcome, Mono, Snapshot};
+use crate::report::text::harmless;
 
 /// Shortest time between two frames: 20 a second at the most.
 const FRAME: Duration = Duration::from_millis(50);
@@ -53,6 +55,9 @@ struct Shell {
     handle: Option<EngineHandle>,
     pictures: Option<watch::Receiver<Arc<Snapshot>>>,
     snapshot: Arc<Snapshot>,
+    /// The picture that is shown while the operator holds it.
+    held: Option<Arc<Snapshot>>,
+    attention: Attention,
     ui: UiState,
     theme: Theme,
     ascii: bool,
@@ -95,7 +100,6 @@ impl Shell {
         options: &TuiOptions,
         feed: Option<LogFeed>,
     ) -> io::Result<Shell> {
-        let mono = options.no_color;
         // crossterm itself would answer NO_COLOR with parameterless resets, which undo bold and reversed; the mono theme
         // says all there is to say about colour.
         crossterm::style::force_color_output(true);
@@ -105,10 +109,12 @@ impl Shell {
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         let size = terminal.size()?;
         let ui = UiState {
+            keymap: Arc::clone(&options.keymap),
             read_only: options.read_only,
             leave_when_done: options.leave_when_done,
             size: (size.width, size.height),
             mouse: options.mouse,
+            no_color: options.no_color,
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
             screen: if attached.is_some() { Screen::Live } else { Screen::Runs },
             driver: attached.map_or(Driver::Nothing, |attached| attached.driver),
@@ -120,8 +126,10 @@ impl Shell {
             handle: None,
             pictures: None,
             snapshot: Arc::default(),
+            held: None,
+            attention: options.attention,
             ui,
-            theme: Theme::of(if mono { ThemeName::Mono } else { options.theme }),
+            theme: if options.no_color { Theme::of(ThemeName::Mono) } else { options.theme },
             ascii: options.ascii,
             records: Records::default(),
             feed,
@@ -247,7 +255,16 @@ impl Shell {
     fn apply(&mut self, msg: Msg) -> Option<TuiExit> {
         self.dirty = true;
         let now = self.now();
-        for reaction in update(&mut self.ui, msg, &self.snapshot, now) {
+        // A key means what is seen, also when that is held.
+        let by_hand = matches!(msg, Msg::Act(_) | Msg::Click(..) | Msg::Wheel { .. });
+        let seen = self.held.as_ref().filter(|_| by_hand).unwrap_or(&self.snapshot).clone();
+        let reactions = update(&mut self.ui, msg, &seen, now);
+        match self.ui.frozen {
+            Some(_) if self.held.is_none() => self.held = Some(Arc::clone(&self.snapshot)),
+            None => self.held = None,
+            Some(_) => {}
+        }
+        for reaction in reactions {
             if let Some(exit) = self.react(reaction) {
                 return Some(exit);
             }
@@ -275,8 +292,34 @@ impl Shell {
                 }
             }
             Reaction::Log(to) => self.records.scroll(to),
+            Reaction::Call(text) => match self.attention {
+                Attention::None => {}
+                Attention::Bell => self.aside("\x07"),
+                Attention::Notification => self.aside(&format!("\x1b]9;{}\x07", harmless(&text))),
+            },
+            Reaction::Title(title) => {
+                self.aside(&format!("\x1b]2;{}\x07", harmless(&title)));
+                self.taking.title = title;
+            }
+            Reaction::Copy(text) if copy::is_hopeless(&std::env::var("TERM").unwrap_or_default()) => {
+                self.ui.toast = None;
+                let lines = vec![
+                    "This terminal has no clipboard that could be reached. The text:".to_owned(),
+                    String::new(),
+                    text,
+                ];
+                self.ui.overlay = Some(Overlay::Reader { title: "copy", lines, scroll: 0 });
+            }
+            Reaction::Copy(text) => self.aside(&copy::sequence(&text)),
         }
         None
+    }
+
+    /// Writes something that draws nothing.
+    fn aside(&mut self, sequence: &str) {
+        if self.guard.is_some() && guard::aside(sequence).is_err() {
+            self.terminal_is_gone();
+        }
     }
 
     /// Draws the final state, so that it is what a terminal without an alternate screen keeps.
@@ -380,10 +423,11 @@ impl Shell {
         let Ok(size) = terminal.size() else { return self.terminal_is_gone() };
         self.ui.size = (size.width, size.height);
         let mut frame = Buffer::empty(Rect::new(0, 0, size.width, size.height));
+        let theme = self.ui.theme.map_or(self.theme, Theme::of);
         let scene = Scene {
             ui: &self.ui,
-            snapshot: &self.snapshot,
-            theme: &self.theme,
+            snapshot: self.held.as_ref().unwrap_or(&self.snapshot),
+            theme: &theme,
             log: &self.records,
             ascii: self.ascii,
             now: Mono::from_span(self.started.elapsed()),
@@ -399,7 +443,7 @@ impl Shell {
                 // reads the keys.
                 terminal.resize(frame.area)?;
             }
-            terminal.draw(|target| copy(&frame, target.buffer_mut())).map(|_| ())
+            terminal.draw(|target| copy_cells(&frame, target.buffer_mut())).map(|_| ())
         });
         if shown.is_err() {
             return self.terminal_is_gone();
@@ -424,7 +468,7 @@ fn ask(handle: Option<&EngineHandle>, ticket: u64, command: Command) -> BoxFutur
 }
 
 /// Copies what both have; the terminal may have changed its size in between.
-fn copy(from: &Buffer, to: &mut Buffer) {
+fn copy_cells(from: &Buffer, to: &mut Buffer) {
     for position in from.area.intersection(to.area).positions() {
         if let (Some(source), Some(target)) = (from.cell(position), to.cell_mut(position)) {
             *target = source.clone();

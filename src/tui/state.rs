@@ -8,6 +8,7 @@ use crate::model::{Command, Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
 
 use super::TuiExit;
 use super::action::{Action, Context};
+use super::attention::Called;
 use super::backstage::{Driver, Errand};
 use super::field::TextField;
 use super::keymap::Keymap;
@@ -18,6 +19,7 @@ use super::screens::planner::PlannerUi;
 use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
+use super::theme::ThemeName;
 
 /// What lies over a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,6 +197,16 @@ pub struct UiState {
     pub read_only: bool,
     /// Leaves a while after every run is over.
     pub leave_when_done: bool,
+    /// No colour is wanted: the theme stays as it is.
+    pub no_color: bool,
+    /// The theme that the operator changed to.
+    pub theme: Option<ThemeName>,
+    /// Since when the picture is held.
+    pub frozen: Option<Mono>,
+    /// What the operator was called for already.
+    pub called: Called,
+    /// What the terminal's title says.
+    pub title: String,
     /// Columns and rows.
     pub size: (u16, u16),
     /// The mouse is ours.

@@ -6,11 +6,13 @@ use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
+use super::attention;
 use super::backstage::{Answer, Driver, Errand};
 use super::commands::{answered, ask, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
+use super::theme::ThemeName;
 use super::valid::valid;
 use super::view::hit::{Target, at};
 
@@ -87,6 +89,12 @@ pub enum Reaction {
     Mouse(bool),
     /// Scroll the log.
     Log(LogMove),
+    /// Call the operator.
+    Call(String),
+    /// Set the terminal's title.
+    Title(String),
+    /// Ask the terminal to put a text into its clipboard.
+    Copy(String),
 }
 
 /// A movement in the log.
@@ -123,7 +131,9 @@ fn take(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<React
         }
         Msg::Picture => {
             ui.pictured_at = now;
-            tick(ui, snapshot, now)
+            let mut reactions = attention::look(ui, snapshot);
+            reactions.extend(tick(ui, snapshot, now));
+            reactions
         }
         Msg::EngineGone => {
             ui.engine_gone = true;
@@ -159,6 +169,16 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             vec![Reaction::Mouse(ui.mouse)]
         }
         Action::PauseRun => pause_run(ui, snapshot, now),
+        Action::Freeze => {
+            ui.frozen = if ui.frozen.is_some() { None } else { Some(now) };
+            Vec::new()
+        }
+        Action::NextTheme => {
+            next_theme(ui, now);
+            Vec::new()
+        }
+        Action::Copy => copy(ui, snapshot, now),
+        Action::NextScreen | Action::PreviousScreen => beside(ui, action == Action::NextScreen, snapshot),
         Action::Dismiss => {
             ui.toast = None;
             Vec::new()
@@ -186,6 +206,36 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             None => screens::act(ui, action, snapshot, now),
         },
     }
+}
+
+/// Asks the terminal to copy what is selected, and says what was asked: whether the terminal did, it does not tell.
+fn copy(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let Some(text) = screens::to_copy(ui, snapshot) else {
+        say(ui, "there is nothing to copy here".to_owned(), Tone::Bad, now);
+        return Vec::new();
+    };
+    say(ui, format!("sent to the terminal's clipboard, which may not take it: {text}"), Tone::Good, now);
+    vec![Reaction::Copy(text)]
+}
+
+/// Changes to the built-in theme after the one that is shown; from a theme of one's own, to the first.
+fn next_theme(ui: &mut UiState, now: Mono) {
+    let all = ThemeName::ALL;
+    let at = ui.theme.and_then(|theme| all.iter().position(|known| *known == theme));
+    let next = at.map_or(0, |at| (at + 1) % all.len());
+    if let Some(name) = all.get(next) {
+        ui.theme = Some(*name);
+        say(ui, format!("theme {}; keep it by theme = \"{0}\" under [screen]", name.as_str()), Tone::Good, now);
+    }
+}
+
+/// Shows the screen to the right or to the left, passing over those that have nothing to show.
+fn beside(ui: &mut UiState, right: bool, snapshot: &Snapshot) -> Vec<Reaction> {
+    let n = Screen::ALL.len();
+    let at = Screen::ALL.iter().position(|screen| *screen == ui.screen).unwrap_or(0);
+    let others = (1..n).map(|step| if right { (at + step) % n } else { (at + n - step) % n });
+    let next = others.filter_map(|at| Screen::ALL.get(at)).find(|screen| valid(screen.action(), ui, snapshot).is_ok());
+    next.map_or(Vec::new(), |screen| show(ui, *screen))
 }
 
 /// Shows another screen.

@@ -20,3 +20,4 @@ mod screen;
 mod secrets;
 mod signals;
 mod support;
+mod validation;

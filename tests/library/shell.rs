@@ -103,6 +103,7 @@ fn facts(run: &RunFile) -> RunFacts {
         can_move: false,
         unattended: true,
         prior: Default::default(),
+        prior_waits: Default::default(),
         tariff: Vec::new(),
         limits: Default::default(),
         others_today: Money::ZERO,

@@ -11,15 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
+use crate::config::Overrides;
 use crate::engine::{EngineSpec, RunSpec};
 use crate::report::summary;
 use crate::tui::backstage::{Answer, Attached, Backstage, Driver, Errand};
+use crate::tui::keymap::Keymap;
+use crate::tui::theme::Theme;
 use crate::tui::{self, TuiExit};
 
 use super::drive::{Driving, Ending, RUN, Shown};
 use super::failure::{Failure, Outcome};
 use super::logging::Logging;
 use super::out;
+use super::setup;
 use super::signals::{Ended, Signals};
 
 /// What the screens ask of the product, done on its runtime, off their thread.
@@ -154,10 +158,11 @@ impl Backstage for Console {
 /// Shows the screens until the operator leaves: the live screen of a run, or the list of runs without one. What is driven
 /// here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
 pub(crate) async fn show(first: Option<(EngineSpec, RunSpec)>, shown: &Shown, logging: &Logging) -> Outcome {
+    let options = options(shown, logging)?;
     let by_signal = Ended::default();
     let console = Console::new(shown.config.as_deref(), &logging.file);
     let attached = first.map(|(engine, run)| console.drive(engine, run)).transpose()?;
-    let exit = tui::run(attached, Arc::new(console.clone()), options(shown, logging), Some(logging.feed.clone())).await;
+    let exit = tui::run(attached, Arc::new(console.clone()), options, Some(logging.feed.clone())).await;
     match &exit {
         Ok(TuiExit::Interrupted) => by_signal.note(130),
         Ok(TuiExit::Terminated) => by_signal.note(143),
@@ -192,19 +197,23 @@ pub(crate) async fn show(first: Option<(EngineSpec, RunSpec)>, shown: &Shown, lo
     Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))
 }
 
-fn options(shown: &Shown, logging: &Logging) -> tui::TuiOptions {
+/// How the screens look and behave: flags over settings.
+fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure> {
     let show = &shown.show;
+    let screen = setup::settings(shown.config.as_deref(), &Overrides::default())?.screen;
     let utf8 =
         ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     let utf8 = utf8.is_none_or(|locale| locale.to_ascii_lowercase().contains("utf"));
-    tui::TuiOptions {
+    Ok(tui::TuiOptions {
         read_only: show.read_only,
         no_color: show.no_color || tui::no_color_wanted(),
-        ascii: show.ascii || !utf8,
-        mouse: !show.no_mouse,
+        ascii: show.ascii || screen.ascii || !utf8,
+        mouse: screen.mouse && !show.no_mouse,
+        theme: Theme::load(&screen.theme).map_err(Failure::usage)?,
+        keymap: Arc::new(Keymap::load(&screen.keymap).map_err(Failure::usage)?),
+        attention: screen.attention,
         title: "fandeck".to_owned(),
         log_file: Some(logging.file.clone()),
         leave_when_done: shown.leave_when_done,
-        ..tui::TuiOptions::default()
-    }
+    })
 }

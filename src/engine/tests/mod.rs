@@ -62,6 +62,7 @@ fn facts(unattended: bool) -> RunFacts {
         can_move: true,
         unattended,
         prior: Default::default(),
+        prior_waits: Default::default(),
         tariff: Vec::new(),
         limits: Default::default(),
         others_today: Money::ZERO,

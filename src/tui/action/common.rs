@@ -14,6 +14,9 @@ const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 /// Screens about a run.
 const OF_A_RUN: &[Context] = &[Live, Batches, Requests, Log];
 
+/// Screens of which something can be copied.
+const COPIES: &[Context] = &[Runs, Live, Batches, Requests];
+
 /// What is always within reach, first in the key bar.
 pub const FIRST: &[ActionInfo] = &[
     entry(Action::Help, "help", &["?", "f1"], "show or close this help", Some("help"), &Context::SCREENS),
@@ -36,7 +39,7 @@ pub const LISTS: &[ActionInfo] = &[
     entry(Action::Last, "last", &["end", "G"], "select the last row", None, ROWS),
     entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
     entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
-    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), &[Runs, Requests]),
+    entry(Action::Filter, "filter", &["/"], "show only what contains a text", Some("filter"), A_LIST),
     entry(Action::Sort, "sort", &["s"], "sort by something else", Some("sort"), A_LIST),
     entry(Action::Show, "show", &["v"], "show all kinds of rows, or one of them", Some("show"), A_LIST),
     entry(Action::Follow, "follow", &["f"], "follow the oldest open one", Some("follow"), &[Batches]),
@@ -50,6 +53,8 @@ pub const SCREENS: &[ActionInfo] = &[
     entry(Action::ShowBatches, "show-batches", &["4", "b"], "show the sub-batches", Some("batches"), &Context::SCREENS),
     entry(Action::ShowRequests, "show-requests", &["5"], "show the requests by outcome", None, &Context::SCREENS),
     entry(Action::ShowLog, "show-log", &["6"], "show the log", None, &Context::SCREENS),
+    entry(Action::NextScreen, "next-screen", &["]"], "show the screen to the right", None, &Context::SCREENS),
+    entry(Action::PreviousScreen, "previous-screen", &["["], "show the screen to the left", None, &Context::SCREENS),
     entry(
         Action::Back,
         "back",
@@ -62,6 +67,9 @@ pub const SCREENS: &[ActionInfo] = &[
 
 /// What is seldom needed.
 pub const LAST: &[ActionInfo] = &[
+    entry(Action::Copy, "copy", &["y"], "copy the id or path of what is selected", Some("copy"), COPIES),
+    entry(Action::Freeze, "freeze", &["z"], "hold the picture, or let it go on", None, OF_A_RUN),
+    entry(Action::NextTheme, "next-theme", &["T"], "change to the next theme", None, &Context::SCREENS),
     entry(
         Action::ToggleMouse,
         "toggle-mouse",

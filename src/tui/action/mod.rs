@@ -98,6 +98,10 @@ pub enum Action {
     ShowRequests,
     /// Show the log.
     ShowLog,
+    /// Show the screen to the right.
+    NextScreen,
+    /// Show the screen to the left.
+    PreviousScreen,
     /// Give up the filter, take the message away, or go back to the screen before.
     Back,
     /// Select the next row.
@@ -188,6 +192,12 @@ pub enum Action {
     PanelDown,
     /// Scroll the panel up.
     PanelUp,
+    /// Hold the picture, or let it go on.
+    Freeze,
+    /// Copy what is selected.
+    Copy,
+    /// Change to the next theme.
+    NextTheme,
     /// Show the selected request in full, or close it.
     InspectRequest,
     /// Scroll what is shown in full down.

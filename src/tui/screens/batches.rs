@@ -6,6 +6,7 @@ use crate::report::format;
 use crate::tui::action::Context::Batches;
 use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::commands::{confirm, say, send};
+use crate::tui::field::TextField;
 use crate::tui::state::{Ask, Deed, Tone, UiState, shown_run};
 use crate::tui::update::Reaction;
 
@@ -92,7 +93,7 @@ impl Filter {
 }
 
 /// What the screen remembers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BatchesUi {
     /// The selected sub-batch, by its index; the first one without.
     pub selected: Option<u32>,
@@ -100,6 +101,8 @@ pub struct BatchesUi {
     pub sort: Sort,
     /// Which are shown.
     pub filter: Filter,
+    /// Only those are shown whose org, id or state contains this.
+    pub search: TextField,
     /// The selection follows the oldest open one.
     pub follow: bool,
 }
@@ -118,7 +121,11 @@ impl BatchesUi {
             Filter::Open => sub.status != SubBatchStatus::Planned && !sub.status.is_over(),
             Filter::Asks => sub.question.is_some(),
         };
-        let mut rows: Vec<&SubBatchView> = view.sub_batches.iter().filter(shown).collect();
+        let text = |sub: &SubBatchView| {
+            format!("{} {} {} {}", sub.index, sub.org, sub.batch_id.as_deref().unwrap_or_default(), sub.status)
+        };
+        let found = |sub: &&SubBatchView| self.search.is_empty() || self.search.matches(&text(sub));
+        let mut rows: Vec<&SubBatchView> = view.sub_batches.iter().filter(shown).filter(found).collect();
         match self.sort {
             Sort::Index => {}
             Sort::Age => rows.sort_by_key(|sub| std::cmp::Reverse(sub.age_ms)),

@@ -6,6 +6,7 @@ use crate::model::{Mono, OrgId, Snapshot};
 use super::Screen;
 use crate::tui::action::Context::{Live, Log};
 use crate::tui::action::{Action, ActionInfo, changing, entry};
+use crate::tui::attention::Called;
 use crate::tui::backstage::Attached;
 use crate::tui::commands::{change_cap, pause_org, say};
 use crate::tui::state::{Tone, UiState};
@@ -226,6 +227,7 @@ pub(super) fn attached(
             ui.batches = super::batches::BatchesUi::default();
             ui.requests = super::requests::RequestsUi::default();
             (ui.leaving, ui.over_since, ui.engine_gone) = (None, None, false);
+            (ui.frozen, ui.called) = (None, Called::default());
             ui.asked.clear();
             ui.pictured_at = now;
             ui.go_to(Screen::Live);

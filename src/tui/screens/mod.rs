@@ -15,7 +15,7 @@ use super::action::{Action, Context};
 use super::backstage::Answer;
 use super::commands::say;
 use super::field::TextField;
-use super::state::{Overlay, Tone, UiState};
+use super::state::{Overlay, Tone, UiState, shown_run};
 use super::update::Reaction;
 use super::view::hit::Target;
 use crate::model::{Mono, Snapshot};
@@ -88,8 +88,9 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
         Screen::Planner => Some(&ui.planner.field),
+        Screen::Batches => Some(&ui.batches.search),
         Screen::Requests => Some(&ui.requests.filter),
-        Screen::Live | Screen::Batches | Screen::Log => None,
+        Screen::Live | Screen::Log => None,
     }
 }
 
@@ -98,8 +99,9 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
         Screen::Planner => Some(&mut ui.planner.field),
+        Screen::Batches => Some(&mut ui.batches.search),
         Screen::Requests => Some(&mut ui.requests.filter),
-        Screen::Live | Screen::Batches | Screen::Log => None,
+        Screen::Live | Screen::Log => None,
     }
 }
 
@@ -177,6 +179,17 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
         }
         Target::Panel(_) => planner::act(ui, if down { Action::PanelDown } else { Action::PanelUp }, now),
         Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
+    }
+}
+
+/// What would be copied: the id or the path of what is selected.
+pub(super) fn to_copy(ui: &UiState, snapshot: &Snapshot) -> Option<String> {
+    match ui.screen {
+        Screen::Runs => ui.runs.selected_row().map(|row| row.dir.display().to_string()),
+        Screen::Live => shown_run(snapshot).map(|run| run.dir.clone()),
+        Screen::Batches => batches::selected(ui, snapshot).and_then(|(_, sub)| sub.batch_id.clone()),
+        Screen::Requests => ui.requests.row().map(|row| row.custom_id.to_string()),
+        Screen::Planner | Screen::Log => None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::model::{Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::report::text::harmless;
 use crate::tui::TuiExit;
+use crate::tui::action::Action;
 use crate::tui::state::{UiState, shown_run};
 
 use super::words::Weight;
@@ -28,12 +29,18 @@ fn banner(weight: Weight, text: String) -> Banner {
 /// How many lines there are, whatever the time: staleness is told in the header, so that the layout does not depend on
 /// the clock.
 pub fn wanted(ui: &UiState, snapshot: &Snapshot) -> usize {
-    banners(ui, snapshot).len()
+    banners(ui, snapshot, Mono::ZERO).len()
 }
 
 /// The lines, worst first.
-pub fn banners(ui: &UiState, snapshot: &Snapshot) -> Vec<Banner> {
+pub fn banners(ui: &UiState, snapshot: &Snapshot, now: Mono) -> Vec<Banner> {
     let mut lines = Vec::new();
+    if let Some(since) = ui.frozen {
+        let age = u64::try_from(now.since(since).as_millis()).unwrap_or(u64::MAX);
+        let key = ui.keymap.hint(Action::Freeze);
+        let text = format!("FROZEN: this picture is {} old; the run goes on · {key} shows it", format::span(age));
+        lines.push(banner(Weight::Waiting, text));
+    }
     if let Some(trouble) = &snapshot.store.trouble {
         let waiting = format::count(snapshot.store.unsynced);
         lines.push(banner(

@@ -82,12 +82,16 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     put(buf, area, 0, [styled(strip(view, aged), theme.strong)]);
     put(buf, area, 1, sums(view, usize::from(area.width), theme));
     let marks = format!(
-        " sorted by {} · showing {}{}",
+        " {} of {} · sorted by {} · showing {}{}",
+        rows.len(),
+        view.sub_batches.len(),
         screen.sort.as_str(),
         screen.filter.as_str(),
         if screen.follow { " · following the oldest" } else { "" }
     );
-    put(buf, area, 2, [styled(marks, theme.dim)]);
+    let mut head = vec![styled(marks, theme.dim)];
+    head.extend(super::filter_spans(&screen.search, theme));
+    put(buf, area, 2, head);
     put(buf, area, 3, [styled(heading(), theme.dim)]);
     let (table, detail) = split(area);
     let first = scrolled(at, table.height);

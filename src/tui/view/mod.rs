@@ -23,6 +23,8 @@ pub mod tabs;
 pub mod words;
 
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod tests;
 
 use ratatui::buffer::Buffer;
@@ -78,7 +80,7 @@ pub struct Scene<'s> {
 /// ```
 pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
     let area = buf.area;
-    let banners = banner::banners(scene.ui, scene.snapshot);
+    let banners = banner::banners(scene.ui, scene.snapshot, scene.now);
     let layout = layout::place(area, scene.ui, scene.snapshot, banners.len());
     if layout.density == Density::TooSmall {
         too_small(buf, scene, layout.header);

@@ -14,7 +14,7 @@ use crate::tui::state::{Ask, CapAsk, Deed, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
 /// A log pane that shows fixed lines.
-struct FixedLog;
+pub(super) struct FixedLog;
 
 impl LogPane for FixedLog {
     fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
@@ -35,7 +35,7 @@ fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: T
 }
 
 /// The text of a frame; the second cell of a wide character is left out, as a terminal does.
-fn text_of(buf: &Buffer) -> String {
+pub(super) fn text_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
         let mut line = String::new();
@@ -55,7 +55,7 @@ fn text_of(buf: &Buffer) -> String {
 }
 
 /// The places and looks of everything that is not plain, for the themes.
-fn looks_of(buf: &Buffer) -> String {
+pub(super) fn looks_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
         let line: String = row

@@ -190,6 +190,7 @@ impl World {
             can_move: false,
             unattended,
             prior: Default::default(),
+            prior_waits: Default::default(),
             tariff: Vec::new(),
             limits: Default::default(),
             others_today: Money::ZERO,

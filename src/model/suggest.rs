@@ -1,7 +1,7 @@
-//! "Did you mean": the known key that is nearest to an unknown one.
+//! "Did you mean": the known word that is nearest to an unknown one.
 
-/// Words for an unknown key: the nearest known one, or all of them.
-pub(super) fn hint(unknown: &str, known: &[&str]) -> String {
+/// Words for an unknown word: the nearest known one, or all of them.
+pub fn hint(unknown: &str, known: &[&str]) -> String {
     let nearest = known.iter().map(|key| (distance(unknown, key), key)).min();
     match nearest {
         // Half of the letters may be wrong (two that are swapped count as two); beyond that the guess is noise.

@@ -1,51 +1,15 @@
 //! What keys, pictures and time do, as tables of state × input → reactions.
 
-use super::TuiExit;
-use super::action::{Action, Context, registry};
-use super::field::TextField;
-use super::screens::Screen;
-use super::screens::live::{LiveUi, LogSize};
-use super::state::{Deed, Overlay, Tone, UiState};
-use super::update::{LINGER, Msg, Reaction, update};
-use super::valid::valid;
-use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunSlot, Snapshot, SubBatchStatus};
-use crate::report::fixtures;
 use std::time::Duration;
 
-const RUN: RunSlot = RunSlot(0);
-const NOW: Mono = Mono(5_000_000);
-
-fn ui() -> UiState {
-    UiState { size: (120, 40), ..UiState::default() }
-}
-
-fn on_org(id: u16) -> LiveUi {
-    LiveUi { selected: Some(OrgId(id)), ..LiveUi::default() }
-}
-
-fn press(ui: &mut UiState, snapshot: &Snapshot, action: Action) -> Vec<Reaction> {
-    update(ui, Msg::Act(action), snapshot, NOW)
-}
-
-fn commands(reactions: &[Reaction]) -> Vec<Command> {
-    reactions
-        .iter()
-        .filter_map(|reaction| match reaction {
-            Reaction::Send { command, .. } => Some(*command),
-            _ => None,
-        })
-        .collect()
-}
-
-/// What the keys lead to, one after the other, on a running job.
-fn after(snapshot: &Snapshot, actions: &[Action]) -> (UiState, Vec<Reaction>) {
-    let mut ui = ui();
-    let mut last = Vec::new();
-    for action in actions {
-        last = press(&mut ui, snapshot, *action);
-    }
-    (ui, last)
-}
+use super::*;
+use crate::model::{CommandOutcome, Family, SubBatchStatus};
+use crate::tui::action::Context;
+use crate::tui::field::TextField;
+use crate::tui::screens::live::LogSize;
+use crate::tui::state::{Deed, Tone};
+use crate::tui::update::LINGER;
+use crate::tui::valid::valid;
 
 #[test]
 fn q_leaves_at_once_when_nothing_goes_on_and_asks_when_something_does() {
@@ -122,8 +86,8 @@ fn t1_the_first_ctrl_c_stops_and_the_second_leaves_at_once_from_anywhere() {
 #[test]
 fn the_screen_is_left_when_the_run_that_was_asked_to_end_is_over() {
     let (mut ui, _) = after(&fixtures::busy(), &[Action::Quit, Action::StopNow]);
-    assert_eq!(update(&mut ui, Msg::Picture, &fixtures::draining(), NOW), []);
-    assert_eq!(update(&mut ui, Msg::Picture, &fixtures::incomplete(), NOW), [Reaction::Exit(TuiExit::Stopped)]);
+    assert_eq!(exits(&update(&mut ui, Msg::Picture, &fixtures::draining(), NOW)), []);
+    assert_eq!(exits(&update(&mut ui, Msg::Picture, &fixtures::incomplete(), NOW)), [TuiExit::Stopped]);
 }
 
 #[test]
@@ -140,7 +104,7 @@ fn a_finished_run_stays_on_screen_unless_it_was_to_be_left() {
     assert_eq!(update(&mut stays, Msg::Tick, &finished, NOW), []);
     assert_eq!(update(&mut stays, Msg::Tick, &finished, NOW + LINGER * 100), []);
     let mut leaves = UiState { leave_when_done: true, ..ui() };
-    assert_eq!(update(&mut leaves, Msg::Picture, &finished, NOW), []);
+    assert_eq!(exits(&update(&mut leaves, Msg::Picture, &finished, NOW)), []);
     assert_eq!(update(&mut leaves, Msg::Tick, &finished, NOW + LINGER), [Reaction::Exit(TuiExit::Finished)]);
 }
 
@@ -355,10 +319,11 @@ fn the_wheel_and_the_button_reach_what_lies_under_the_pointer() {
 
 #[test]
 fn every_action_can_be_pressed_in_every_state_without_harm() {
+    let before = UiState { runs: runs(), ..ui() };
     for (name, snapshot) in fixtures::all() {
         for first in registry() {
             for second in registry() {
-                let mut ui = ui();
+                let mut ui = before.clone();
                 press(&mut ui, &snapshot, first.action);
                 let reactions = press(&mut ui, &snapshot, second.action);
                 let destroys = commands(&reactions).iter().any(|command| matches!(command, Command::StopRun { .. }));

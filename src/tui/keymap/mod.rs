@@ -1,11 +1,13 @@
 //! Keys and what they mean where.
 
+mod file;
+
 use std::collections::HashMap;
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::action::{Action, Context, registry};
+use super::action::{Action, ActionInfo, Context, registry};
 
 /// A key with its modifiers. For a printable key the shift is in the character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,16 +118,22 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Keymap {
+        let keys = |info: &ActionInfo| info.keys.iter().filter_map(|name| Key::parse(name)).collect();
+        Keymap::of(registry().map(|info| (info.action, keys(info))).collect())
+    }
+}
+
+impl Keymap {
+    /// From the keys of each action.
+    fn of(by_action: HashMap<Action, Vec<Key>>) -> Keymap {
         let mut by_key = HashMap::new();
-        let mut by_action = HashMap::new();
         for info in registry() {
-            let keys: Vec<Key> = info.keys.iter().filter_map(|name| Key::parse(name)).collect();
-            for context in info.contexts {
-                for key in &keys {
+            for key in by_action.get(&info.action).into_iter().flatten() {
+                // Where keys are text, those that type something do nothing else.
+                for context in info.contexts.iter().filter(|context| !context.takes_text() || key.text().is_none()) {
                     by_key.insert((*context, *key), info.action);
                 }
             }
-            by_action.insert(info.action, keys);
         }
         Keymap { by_key, by_action }
     }

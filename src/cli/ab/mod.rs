@@ -1,0 +1,218 @@
+//! `fandeck ab INPUT`: the same requests by the old way and by the fan-out, back to back, with the figures of both.
+//!
+//! The arms are runs like any other, each in a process, a directory and a connection pool of its own and without the answer
+//! cache, so that neither profits from the other. An arm that was interrupted is gone on with, one that is finished is not
+//! run again: the validation can be stopped anywhere and given the same command again.
+
+mod arm;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::{Family, Money, OrgSpec, RunStatus};
+use crate::plan::Projection;
+use crate::report::format;
+use crate::requests::Input;
+use crate::store::{Last, RunDir};
+
+use super::args::{AbArgs, BaselineArg, DriveArgs};
+use super::failure::{Failure, Outcome};
+use super::front::Front;
+use super::launch::{index, projection, store_failure};
+use super::out;
+use super::setup::Setup;
+
+use arm::{Arm, Shape};
+use verdict::{ArmResult, Verdict};
+
+/// What a projection may pass the authorised cost by.
+const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
+
+/// Runs both arms, or says what they would cost.
+pub(crate) fn ab(args: &AbArgs) -> Outcome {
+    let input = index(&args.input)?;
+    let setup = setup(args)?;
+    let arms = arms(args, &setup)?;
+    let plans: Vec<Plan> = arms.iter().map(|arm| plan(arm, &input, &setup)).collect::<Result<_, _>>()?;
+    tell(args, &input, &plans)?;
+    refuse(args, &plans, &setup)?;
+    let mut results = Vec::new();
+    for arm in &arms {
+        let is_over = begun(&arm.dir)?.is_some_and(|peek| peek.state.status == RunStatus::Finished);
+        let exit_code = if is_over { 0 } else { arm.run(args)? };
+        if begun(&arm.dir)?.is_none() {
+            // It has said why.
+            return Ok(exit_code);
+        }
+        let result = ArmResult::read(arm, &input)?;
+        if !result.is_finished() {
+            out::say(&format!(
+                "fandeck ab: the arm {} ended with {exit_code} before its end; the same command goes on with it",
+                arm.name
+            ));
+            return Ok(if exit_code == 0 { 4 } else { exit_code });
+        }
+        results.push(result);
+    }
+    let verdict = Verdict::new(&input, args.target, results);
+    let path = args.out.join("ab.json");
+    let json = serde_json::to_string(&verdict)
+        .map_err(|error| Failure::internal(format!("failed to write the result: {error}")))?;
+    std::fs::write(&path, format!("{json}\n"))
+        .map_err(|error| Failure::usage(format!("failed to write {}: {error}", path.display())))?;
+    if args.json {
+        out::print(&format!("{json}\n"))?;
+    } else {
+        out::print(&verdict.in_words())?;
+    }
+    out::say(&format!("fandeck ab: the result is in {}", path.display()));
+    out::say(&rotate(&setup.orgs));
+    Ok(verdict.exit_code)
+}
+
+/// The orgs and limits of the configuration; the answer cache is off.
+fn setup(args: &AbArgs) -> Result<Setup, Failure> {
+    let drive = DriveArgs {
+        config: args.config.clone(),
+        orgs: args.orgs.clone(),
+        no_cache: true,
+        authorized_cost: args.authorized_cost,
+        ..DriveArgs::default()
+    };
+    Setup::for_a_run(&drive, Front::Plain)
+}
+
+/// The two arms, the old way first.
+fn arms(args: &AbArgs, setup: &Setup) -> Result<[Arm; 2], Failure> {
+    let labels: Vec<String> = setup.orgs.iter().map(|org| org.label.clone()).collect();
+    let one = match &args.baseline_org {
+        Some(label) if labels.contains(label) => label.clone(),
+        Some(label) => {
+            let known = labels.join(", ");
+            return Err(Failure::usage(format!("--baseline-org {label}: must be one of {known}")));
+        }
+        None => labels.first().cloned().unwrap_or_default(),
+    };
+    let shape = match args.baseline {
+        BaselineArg::OneOrg => Shape::Sync { cap: Some(args.baseline_slots), procs: Some(1) },
+        BaselineArg::LegacyBatch => Shape::Batch,
+    };
+    let fan_out = Shape::Sync { cap: args.cap, procs: args.procs };
+    Ok([
+        Arm { name: "baseline", dir: args.out.join("baseline"), orgs: vec![one], shape },
+        Arm { name: "fan-out", dir: args.out.join("fan-out"), orgs: labels, shape: fan_out },
+    ])
+}
+
+/// What an arm will take.
+struct Plan {
+    name: &'static str,
+    slots: u32,
+    /// Of what is left of it.
+    cost: Projection,
+    spent: Money,
+    /// At the least, by the latency that is assumed of the family; `None` in batches.
+    wall_s: Option<f64>,
+}
+
+fn plan(arm: &Arm, input: &Arc<Input>, setup: &Setup) -> Result<Plan, Failure> {
+    let (last, spent) = match begun(&arm.dir)? {
+        None => (vec![Last::Unsent; input.len() as usize], Money::ZERO),
+        Some(peek) => {
+            if peek.run.input.sha256 != input.sha256() {
+                return Err(Failure::usage(format!(
+                    "{} holds an arm over another input; name another directory with --out",
+                    arm.dir.display()
+                )));
+            }
+            (arm.outcomes(input)?, peek.state.books.spent())
+        }
+    };
+    let mut cost = projection(input, &last, &setup.catalog);
+    if arm.shape == Shape::Batch {
+        for amount in [&mut cost.low, &mut cost.expected, &mut cost.high] {
+            *amount = amount.half();
+        }
+    }
+    let family = input.models().first().map_or(Family::Other, |used| Family::of_model(&used.model));
+    let slots = arm.slots(&setup.orgs, family, setup.dispatch.procs);
+    let latency = setup.catalog.prior(family).latency_p50_s;
+    let wall_s = (arm.shape != Shape::Batch).then(|| cost.n as f64 * latency / f64::from(slots.max(1)));
+    Ok(Plan { name: arm.name, slots, cost, spent, wall_s })
+}
+
+/// The run of an arm, if it was begun.
+fn begun(dir: &Path) -> Result<Option<crate::store::RunPeek>, Failure> {
+    match RunDir::peek(dir) {
+        Ok(peek) => Ok(Some(peek)),
+        Err(crate::store::StoreError::NotARun(_)) => Ok(None),
+        Err(error) => Err(store_failure(&error)),
+    }
+}
+
+fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
+    let n = format::count(u64::from(input.len()));
+    out::say(&format!("fandeck ab: {n} requests of {}, by both arms", args.input.display()));
+    for plan in plans {
+        let left = if plan.cost.n < u64::from(input.len()) {
+            format!(", {} of it left", format::count(plan.cost.n))
+        } else {
+            String::new()
+        };
+        let wall = plan.wall_s.map_or("in batches, up to 24 h".to_owned(), |s| {
+            format!("{} slots, at least {}", plan.slots, format::span((s * 1e3) as u64))
+        });
+        let cost = super::launch::in_words(&plan.cost);
+        out::say(&format!("  {:<9} {wall}; projected cost {cost}{left}", plan.name));
+    }
+    Ok(())
+}
+
+/// Nothing is sent without `--confirm`, nor far above what was authorised, nor dear and unauthorised.
+fn refuse(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<(), Failure> {
+    let total: Money = plans.iter().map(|plan| plan.cost.expected + plan.spent).sum();
+    if plans.iter().any(|plan| plan.cost.n_unpriced > 0) && !args.yes {
+        return Err(Failure::usage("the cost cannot be projected: a model has no price; launch with --confirm --yes"));
+    }
+    if let Some(authorized) = setup.authorized {
+        let (times, of) = AUTHORIZED_TIMES;
+        if total > Money(authorized.0.saturating_mul(times) / of) {
+            return Err(Failure::usage(format!(
+                "projected cost of both arms {}: more than 1.5 times the authorised {}; nothing was sent",
+                format::money(total),
+                format::money(authorized)
+            )));
+        }
+    }
+    if !args.confirm {
+        return Err(Failure::usage(format!(
+            "nothing was sent: both arms together are projected at {}; --confirm runs them",
+            format::money(total)
+        )));
+    }
+    if total > setup.confirm_above && setup.authorized.is_none() && !args.yes {
+        return Err(Failure::usage(format!(
+            "projected cost of both arms {} is above confirm-above-usd ({}); state what was authorised with \
+             --authorized-cost, or launch with --yes",
+            format::money(total),
+            format::money(setup.confirm_above)
+        )));
+    }
+    Ok(())
+}
+
+/// What is to be done about the keys afterwards.
+fn rotate(orgs: &[OrgSpec]) -> String {
+    let mut variables: Vec<&str> = orgs.iter().map(|org| org.key_env.as_str()).collect();
+    variables.dedup();
+    format!(
+        "fandeck ab: rotate the keys that were shared for this validation ({}), in the console of each organisation",
+        variables.join(", ")
+    )
+}
+
+/// Where both arms are.
+pub(crate) fn default_out() -> PathBuf {
+    PathBuf::from("fandeck-ab")
+}

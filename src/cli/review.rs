@@ -1,0 +1,208 @@
+//! Makes the review of a run from its directory: the journal and the trail are read as streams, once each.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::model::RequestNo;
+use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
+use crate::report::summary::RunFinished;
+use crate::requests::{Input, Tags};
+use crate::store::{AuditEvent, OrgState, OutcomeLine, RunPeek, SubBatchEntry, for_each_outcome};
+
+use super::failure::Failure;
+use super::launch::{index, store_failure};
+use super::resume::input_path;
+
+/// Entries of the trail that are kept, the newest ones.
+const DECIDED: usize = 400;
+
+/// What segments are made by.
+#[derive(Debug)]
+enum By {
+    /// A tag of the request's metadata.
+    Tag(String),
+    /// What a pattern finds in the id: its first group, else all that it matches.
+    Id(regex::Regex),
+    /// The model.
+    Model,
+}
+
+impl By {
+    fn parse(text: &str) -> Result<By, Failure> {
+        let refused =
+            |why: &str| Failure::usage(format!("--by {text}: {why}; write metadata.TAG, custom_id:PATTERN or model"));
+        if text == "model" {
+            return Ok(By::Model);
+        }
+        if let Some(tag) = text.strip_prefix("metadata.").filter(|tag| !tag.is_empty()) {
+            return Ok(By::Tag(tag.to_owned()));
+        }
+        match text.strip_prefix("custom_id:") {
+            Some(pattern) => regex::Regex::new(pattern).map(By::Id).map_err(|error| {
+                refused(error.to_string().lines().last().unwrap_or("the pattern cannot be read").trim())
+            }),
+            None => Err(refused("it is none of what can be told apart")),
+        }
+    }
+}
+
+/// What tells the segment of a line.
+enum Segmenter {
+    None,
+    Tags(Tags),
+    Id(regex::Regex),
+    Model(Arc<Input>),
+}
+
+/// The segment of requests that the pattern does not fit.
+const UNMATCHED: &str = "(unmatched)";
+
+impl Segmenter {
+    fn new(by: Option<&str>, peek: &RunPeek) -> Result<Segmenter, Failure> {
+        let input = || index(&input_path(&peek.run, &peek.dir));
+        Ok(match by.map(By::parse).transpose()? {
+            None => Segmenter::None,
+            Some(By::Tag(tag)) => Segmenter::Tags(Tags::read(&*input()?, &tag).map_err(Failure::usage)?),
+            Some(By::Id(pattern)) => Segmenter::Id(pattern),
+            Some(By::Model) => Segmenter::Model(input()?),
+        })
+    }
+
+    fn of<'s>(&'s self, line: &'s OutcomeLine<'_>) -> Option<&'s str> {
+        Some(match self {
+            Segmenter::None => return None,
+            Segmenter::Tags(tags) => line.no.map_or(Tags::NONE, |no| tags.of(no)),
+            Segmenter::Id(pattern) => {
+                let found = pattern.captures(&line.custom_id);
+                found.and_then(|found| found.get(1).or_else(|| found.get(0))).map_or(UNMATCHED, |part| part.as_str())
+            }
+            Segmenter::Model(input) => {
+                let known = |no: &RequestNo| no.0 < input.len();
+                line.no.filter(known).map_or(UNMATCHED, |no| input.model_of(no))
+            }
+        })
+    }
+}
+
+/// The review of a run. `by` is what segments are made by.
+pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>) -> Result<Review, Failure> {
+    let segmenter = Segmenter::new(by, peek)?;
+    let mut tally = Tally::default();
+    for_each_outcome(&peek.dir, &mut |line| {
+        tally.see(&Seen {
+            outcome: line.outcome,
+            org: &line.org,
+            path: line.path,
+            latency_ms: line.latency_ms,
+            usage: line.usage,
+            cost: line.cost,
+            at: line.at,
+            segment: segmenter.of(line),
+        });
+    })
+    .map_err(|error| store_failure(&error))?;
+    let (decisions, decided) = trail(&peek.dir)?;
+    let state = &peek.state;
+    let catalog = Catalog::builtin();
+    let prices = |model: &str, prompt: u64| catalog.card(model).map(|card| *card.for_prompt(prompt));
+    Ok(Review {
+        event: "run-report".to_owned(),
+        sessions: state.sessions,
+        time_ms: state.time_ms.clone(),
+        throughput: tally.throughput(),
+        latencies: tally.latencies(),
+        orgs: state.orgs.iter().map(trouble).collect(),
+        economy: Economy::new(&state.books, state.counts.cached, &prices),
+        books: state.books.clone(),
+        decisions,
+        decided,
+        sub_batches: state.sub_batches.iter().map(span).collect(),
+        stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
+        plan: planned(&peek.dir, &run),
+        run,
+        segments: tally.segments(),
+        by: by.map(str::to_owned),
+    })
+}
+
+fn trouble(org: &OrgState) -> OrgTrouble {
+    let totals = &org.totals;
+    OrgTrouble {
+        label: org.label.clone(),
+        n_429_steady: totals.n_429_steady,
+        n_429_ramp: totals.n_429_ramp,
+        n_overloaded: totals.n_overloaded,
+        n_5xx: totals.n_5xx,
+        n_transport: totals.n_transport,
+        n_account: totals.n_account,
+    }
+}
+
+fn span(sub: &SubBatchEntry) -> SubBatchSpan {
+    let took = sub.began_at().zip(sub.ended_at).map(|(began, ended)| ended.0.saturating_sub(began.0));
+    SubBatchSpan {
+        index: sub.index,
+        org: sub.org.clone(),
+        n_requests: sub.n_requests,
+        status: sub.status.to_string(),
+        took_ms: took.and_then(|ms| u64::try_from(ms).ok()),
+        stuck: sub.stuck_cancel_intent_at.is_some(),
+    }
+}
+
+/// What `run.json` says of the plan, read for its two figures only.
+fn planned(dir: &Path, run: &RunFinished) -> Option<PlanAgainstActual> {
+    let text = std::fs::read(dir.join("run.json")).ok()?;
+    let file: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let plan = file.get("plan")?;
+    let figure = |name: &str| plan.get(name).and_then(serde_json::Value::as_f64);
+    PlanAgainstActual::new(figure("wall_s"), figure("cost_usd"), run)
+}
+
+/// The trail of a run: how often what was decided, and the last decisions. Lines that cannot be read are passed over.
+fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> {
+    let path = dir.join(AuditEvent::NAME);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(Failure::usage(format!("failed to open {}: {error}", path.display()))),
+    };
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let mut last = VecDeque::new();
+    for line in BufReader::new(file).split(b'\n') {
+        let line = line.map_err(|error| Failure::usage(format!("failed to read {}: {error}", path.display())))?;
+        let Ok(event) = serde_json::from_slice::<AuditEvent>(&line) else { continue };
+        match kinds.get_mut(&event.kind) {
+            Some(n) => *n += 1,
+            None => {
+                kinds.insert(event.kind.clone(), 1);
+            }
+        }
+        if last.len() == DECIDED {
+            last.pop_front();
+        }
+        last.push_back(Decision { at: event.at, kind: event.kind, org: event.org, text: event.text });
+    }
+    Ok((kinds, last.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_segments_are_made_by_is_read_or_refused_with_what_there_is() {
+        assert!(matches!(By::parse("model"), Ok(By::Model)));
+        assert!(matches!(By::parse("metadata.user_id"), Ok(By::Tag(tag)) if tag == "user_id"));
+        assert!(matches!(By::parse("custom_id:^([a-z]+)-"), Ok(By::Id(_))));
+        for text in ["", "metadata.", "org", "custom_id:("] {
+            let failure = By::parse(text).err().unwrap();
+            assert_eq!(failure.exit_code, 2);
+            assert!(failure.message.contains("custom_id:PATTERN"), "{}", failure.message);
+        }
+    }
+}

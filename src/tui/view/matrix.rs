@@ -1,0 +1,153 @@
+//! Every screen at every size class, in every state and in two themes. At 80×24 and 40×10 the golden files hold the frames
+//! themselves; of the larger ones, and of the looks, a checksum: a change is seen, and the frame is looked at in a terminal.
+
+use ratatui::buffer::Buffer;
+
+use super::tests::{FixedLog, looks_of, text_of};
+use super::*;
+use crate::report::fixtures;
+use crate::tui::backstage::{Driver, RunsFound};
+use crate::tui::screens::Screen;
+use crate::tui::screens::runs::RunsUi;
+use crate::tui::state::Toast;
+use crate::tui::state::{Ask, Deed, Tone};
+use crate::tui::tests::runs;
+use crate::tui::theme::ThemeName;
+
+const SIZES: [(u16, u16); 4] = [(200, 60), (120, 40), (80, 24), (40, 10)];
+
+fn states() -> [(&'static str, Snapshot); 6] {
+    [
+        ("empty", Snapshot::default()),
+        ("busy", fixtures::busy()),
+        ("storm", fixtures::storm()),
+        ("stuck", fixtures::batches()),
+        ("all-parked", fixtures::holding()),
+        ("finished", fixtures::finished()),
+    ]
+}
+
+fn on(screen: Screen, state: &str) -> UiState {
+    let empty = RunsUi { found: Some(RunsFound::default()), ..RunsUi::default() };
+    let (driver, runs) = if state == "empty" { (Driver::Nothing, empty) } else { (Driver::Here, runs()) };
+    UiState { screen, driver, runs, ..UiState::default() }
+}
+
+fn frame_of(ui: &UiState, snapshot: &Snapshot, (columns, rows): (u16, u16), theme: ThemeName) -> Buffer {
+    let ui = UiState { size: (columns, rows), ..ui.clone() };
+    let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
+    let theme = Theme::of(theme);
+    let scene = Scene { ui: &ui, snapshot, theme: &theme, log: &FixedLog, ascii: false, now: Mono::ZERO };
+    render(&mut buf, &scene);
+    buf
+}
+
+fn golden(screen: Screen) -> String {
+    let mut out = String::new();
+    for (state, snapshot) in states() {
+        let ui = on(screen, state);
+        for size in SIZES {
+            for theme in [ThemeName::Dark, ThemeName::Mono] {
+                let buf = frame_of(&ui, &snapshot, size, theme);
+                let (text, looks) = (text_of(&buf), looks_of(&buf));
+                let sums =
+                    format!("{:08x} {:08x}", crc32fast::hash(text.as_bytes()), crc32fast::hash(looks.as_bytes()));
+                let (columns, rows) = size;
+                out.push_str(&format!("{state} {columns}x{rows} {}: {sums}\n", theme.as_str()));
+                if size.0 <= 80 && theme == ThemeName::Dark {
+                    out.push_str(&text);
+                }
+            }
+        }
+    }
+    out
+}
+
+macro_rules! golden {
+    ($($name:ident: $screen:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            insta::assert_snapshot!(golden($screen));
+        })*
+    };
+}
+
+golden! {
+    the_runs_screen: Screen::Runs;
+    the_planner_screen: Screen::Planner;
+    the_live_screen: Screen::Live;
+    the_batches_screen: Screen::Batches;
+    the_requests_screen: Screen::Requests;
+    the_log_screen: Screen::Log;
+}
+
+/// Every overlay that there is, on a screen.
+fn overlays(ui: &UiState) -> Vec<UiState> {
+    let ask = Ask {
+        title: "delete the run?",
+        lines: vec!["12,345 results that cost $12.35 are deleted with it.".to_owned(); 7],
+        keep: "Keep",
+        agree: "Delete",
+        deed: Deed::Command {
+            command: crate::model::Command::PauseRun { run: crate::model::RunSlot(0) },
+            what: String::new(),
+        },
+    };
+    let search = TextField { text: "cap".to_owned(), editing: true };
+    let lines = vec!["a line of a report that is longer than a small screen is wide".to_owned(); 70];
+    let toast = Toast { text: "not done: 判定 \u{1b}[31m".to_owned(), tone: Tone::Bad, until: Mono(u64::MAX) };
+    let with = |overlay| UiState { overlay, ..ui.clone() };
+    vec![
+        with(None),
+        with(Some(Overlay::Quit { focus: 2 })),
+        with(Some(Overlay::Confirm { focus: 1, ask })),
+        with(Some(Overlay::Help { search: TextField::default(), scroll: 99 })),
+        with(Some(Overlay::Help { search, scroll: 0 })),
+        with(Some(Overlay::Reader { title: "report", lines, scroll: 999 })),
+        UiState { toast: Some(toast), read_only: true, frozen: Some(Mono::ZERO), ..ui.clone() },
+    ]
+}
+
+#[test]
+fn t2_no_size_breaks_any_screen_with_any_dialog_open() {
+    let snapshot = fixtures::batches();
+    for screen in Screen::ALL {
+        // A dialog does not depend on what is below it; the live screen is swept with its own.
+        let with = if screen == Screen::Runs { usize::MAX } else { 1 };
+        for ui in overlays(&on(screen, "busy")).into_iter().take(with) {
+            for (columns, rows) in
+                (0..=60).flat_map(|c| (0..=24).map(move |r| (c, r))).chain([(300, 100), (300, 1), (1, 100)])
+            {
+                let buf = frame_of(&ui, &snapshot, (columns, rows), ThemeName::Mono);
+                for cell in &buf.content {
+                    assert!(
+                        !cell.symbol().chars().any(char::is_control),
+                        "{screen:?} {columns}x{rows}: {:?}",
+                        cell.symbol()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_screen_names_itself_and_the_way_out_from_40_by_10() {
+    for screen in Screen::ALL {
+        for size in SIZES {
+            let ui = on(screen, "busy");
+            let text = text_of(&frame_of(&ui, &fixtures::batches(), size, ThemeName::Dark));
+            assert!(text.contains("q quit"), "{screen:?} {size:?}\n{text}");
+            if size.0 >= 80 {
+                assert!(text.contains(screen.as_str()), "{screen:?} {size:?}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_held_picture_says_so_and_how_old_it_is() {
+    let ui = UiState { frozen: Some(Mono::ZERO), ..on(Screen::Live, "busy") };
+    let text = text_of(&frame_of(&ui, &fixtures::busy(), (80, 24), ThemeName::Dark));
+    assert!(text.contains("FROZEN: this picture is 0s old") && text.contains("z shows it"), "{text}");
+}

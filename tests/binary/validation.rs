@@ -1,0 +1,109 @@
+//! `fandeck ab`: two arms over one input, held against each other; and `fandeck report` with its page and its segments.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Server, finished, last_json, wait_for};
+
+fn ab<'a>(input: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["ab", input, "--out", out][..], more].concat()
+}
+
+#[test]
+fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice() {
+    let server = Server::slow(40);
+    let place = Place::at(&server);
+    let (input, out) = (place.requests(160), place.text("ab"));
+    let slots = ["--baseline-slots", "4", "--cap", "12", "--target", "1.5", "--json"];
+    let projected = place.run(&ab(&input, &out, &slots));
+    projected.refused(2, &["--confirm", "both arms", "baseline", "fan-out", "projected cost"]);
+    assert_eq!(server.stats().n_requests, 0);
+    place
+        .run(&ab(&input, &out, &["--confirm", "--authorized-cost", "0.000001"]))
+        .refused(2, &["1.5 times the authorised"]);
+
+    let args = ab(&input, &out, &[&slots[..], &["--confirm"]].concat());
+    let ended = place.run(&args);
+    let verdict = last_json(&ended.stdout);
+    assert_eq!((ended.code, &verdict["event"]), (0, &"ab-finished".into()), "{verdict}\n{}", ended.stderr);
+    assert!(verdict["speed_up"].as_f64().unwrap() > 1.5, "{verdict}");
+    assert_eq!((&verdict["n_lost"], &verdict["n_undone"], &verdict["same_ids"]), (&0.into(), &0.into(), &true.into()));
+    // Neither arm profited from an answer of the other.
+    assert_eq!(server.stats().n_messages, 320);
+    let kept: Value = serde_json::from_slice(&fs::read(place.path("ab/ab.json")).unwrap()).unwrap();
+    assert_eq!(kept, verdict);
+    for words in ["rotate the keys", "ANTHROPIC_API_KEY", "ANTHROPIC_BATCH_KEY"] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    // The same command again reads what there is.
+    assert_eq!(last_json(&place.run(&args).stdout), verdict);
+    assert_eq!(server.stats().n_messages, 320);
+    // Another input is another validation.
+    let other = place.requests(7);
+    place.run(&ab(&other, &out, &["--confirm"])).refused(2, &["another input", "--out"]);
+}
+
+#[test]
+fn an_arm_that_was_interrupted_is_gone_on_with_and_a_missing_id_is_named() {
+    let server = Server::slow(60);
+    let place = Place::at(&server);
+    let (input, out) = (place.requests(120), place.text("ab"));
+    let args = ab(&input, &out, &["--confirm", "--baseline-slots", "4", "--target", "0.1", "--json"]);
+    let running = place.start(&args);
+    wait_for("some answers", || (server.stats().n_messages > 20).then_some(()));
+    running.signal(rustix::process::Signal::TERM);
+    let ended = running.end();
+    assert_eq!(ended.code, 143, "{}", ended.stderr);
+    assert!(ended.stderr.contains("the same command goes on"), "{}", ended.stderr);
+    assert!(!place.path("ab/fan-out").exists());
+    let ended = place.run(&args);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    // An id that is gone from a journal is a loss, whatever the counters say.
+    let journal = place.path("ab/fan-out/results.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let kept: Vec<&str> = text.lines().filter(|line| !line.contains("\"custom_id\":\"r-17\"")).collect();
+    fs::write(&journal, format!("{}\n", kept.join("\n"))).unwrap();
+    let ended = place.run(&args);
+    let verdict = last_json(&ended.stdout);
+    assert_eq!((ended.code, &verdict["n_lost"], &verdict["same_ids"]), (3, &1.into(), &false.into()), "{verdict}");
+    assert_eq!(verdict["arms"][1]["lost"], json!(["r-17"]));
+}
+
+#[test]
+fn a_report_has_the_contract_line_all_of_it_a_page_and_segments() {
+    let server = Server::faulty("kind = \"refusal\"\nshare = 0.2");
+    let place = Place::at(&server);
+    let line = |no: usize| {
+        let (group, user) = (["easy", "hard"][no % 2], ["ann", "<b>bob</b>", "cy"][no % 3]);
+        let params = json!({"model": "claude-haiku-4-5", "max_tokens": 64, "metadata": {"user_id": user},
+            "messages": [{"role": "user", "content": format!("case {no}")}]});
+        format!("{}\n", json!({"custom_id": format!("{group}-{no}"), "params": params}))
+    };
+    let input = place.write("in.jsonl", (0..60).map(line).collect::<String>());
+    let (dir, html) = (place.text("run"), place.text("report.html"));
+    let ended = place.run(&["run", &input, "--run-dir", &dir, "--json", "--no-cache"]);
+    let finished = finished(&ended);
+    let contract = place.run(&["report", &dir, "--json"]).stdout;
+    assert_eq!((contract.lines().count(), last_json(&contract)), (1, finished.clone()));
+
+    let full = place.run(&["report", &dir, "--json", "--full", "--by", "metadata.user_id", "--html", &html]);
+    let review: Value = serde_json::from_str(full.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(last_json(&full.stdout), finished);
+    let segments = review["segments"].as_array().unwrap();
+    let sum = |field: &str| segments.iter().map(|segment| segment[field].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((segments.len(), sum("n"), sum("n_succeeded")), (3, 60, finished["n_succeeded"].as_u64().unwrap()));
+    let cost: f64 = segments.iter().map(|segment| segment["cost_usd"].as_f64().unwrap()).sum();
+    assert!((cost - finished["cost_usd"].as_f64().unwrap()).abs() < 1e-9);
+    assert_eq!(review["latencies"].as_array().unwrap().len(), 3);
+    assert!(review["economy"]["amplification"].as_f64().unwrap() > 1.0, "refusals were paid for");
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(page.contains("&lt;b&gt;bob&lt;/b&gt;") && !page.contains("<b>bob</b>") && page.contains("<svg "));
+
+    let by_id = place.run(&["report", &dir, "--by", "custom_id:^([a-z]+)-"]).stdout;
+    assert!(by_id.contains("easy") && by_id.contains("hard") && by_id.contains("per usable"), "{by_id}");
+    let by_model = place.run(&["report", &dir, "--by", "model"]).stdout;
+    assert!(by_model.contains("claude-haiku-4-5"), "{by_model}");
+    place.run(&["report", &dir, "--by", "weather"]).refused(2, &["custom_id:PATTERN"]);
+    place.run(&["report", &dir, "--html", "/nowhere/at/all.html"]).refused(2, &["--html"]);
+}
