@@ -192,6 +192,8 @@ pub enum Action {
     PanelDown,
     /// Scroll the panel up.
     PanelUp,
+    /// Launch what is planned; asks first.
+    Launch,
     /// Hold the picture, or let it go on.
     Freeze,
     /// Copy what is selected.

@@ -110,7 +110,8 @@ pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
     match ui.screen {
         Screen::Runs => runs::shown(ui),
         Screen::Requests => requests::shown(ui),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
+        Screen::Planner => planner::shown(ui),
+        Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
     }
 }
 
@@ -123,7 +124,7 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         Screen::Runs => runs::valid(action, ui),
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
-        Screen::Planner => planner::valid(action, ui),
+        Screen::Planner => planner::valid(action, ui, snapshot),
         Screen::Requests => requests::valid(action, ui),
         Screen::Log => Ok(()),
     }
@@ -200,6 +201,10 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
         Answer::Requests(page) => requests::found(ui, page, now),
         Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
+        Answer::Audited(found) => {
+            planner::audited(ui, found);
+            Vec::new()
+        }
         Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),
         Answer::Deleted(deleted) => runs::deleted(ui, deleted, now),
         Answer::Said(Ok(text)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::model::{CostPref, Family, Finding, PathChoice};
+use crate::model::{CostPref, Family, Finding, PathChoice, Severity};
 use crate::plan::{Figure, Group, Knobs, Latency, Limits, OrgKnobs, Plan, Tokens};
 
 use super::entry;
@@ -86,6 +86,8 @@ pub enum Audited {
     /// There is no input.
     #[default]
     NoInput,
+    /// There is one, and nobody has read it yet.
+    Due,
     /// It is being read.
     Reading,
     /// What was found, the worst first.
@@ -108,7 +110,7 @@ pub struct Draft {
     /// The requests by what they cost, as the input has them.
     groups: Vec<Group>,
     /// The model that most of the input names.
-    model_of_input: String,
+    pub(super) model_of_input: String,
     /// The plan of these knobs.
     pub plan: Plan,
     /// The models.
@@ -134,7 +136,7 @@ impl Draft {
     ) -> Draft {
         let plan = Plan::of(&knobs, &catalog);
         Draft {
-            audited: if input.is_some() { Audited::Reading } else { Audited::NoInput },
+            audited: if input.is_some() { Audited::Due } else { Audited::NoInput },
             groups: knobs.groups.clone(),
             model_of_input: knobs.model.clone(),
             // The number of requests of an input cannot be turned.
@@ -306,6 +308,12 @@ impl Draft {
     /// The orgs that are chosen, by label.
     pub fn chosen_orgs(&self) -> Vec<String> {
         self.orgs.iter().filter(|org| org.chosen).map(|org| org.label.clone()).collect()
+    }
+
+    /// Requests that the API will refuse, as far as the audit knows.
+    pub(super) fn refusals(&self) -> u64 {
+        let Audited::Found(findings) = &self.audited else { return 0 };
+        findings.iter().filter(|one| one.severity == Severity::Error).map(|one| one.n_lines).max().unwrap_or(0)
     }
 
     /// The limits of an org for the model, as far as they are known.

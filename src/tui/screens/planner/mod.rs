@@ -8,22 +8,32 @@ pub mod draft;
 pub mod entry;
 pub mod knob;
 pub mod ladder;
+mod launch;
 #[cfg(test)]
 pub(in crate::tui) mod tests;
 
-use crate::model::Mono;
+use crate::model::{Finding, Mono, Snapshot};
 use crate::tui::action::Context::Planner;
-use crate::tui::action::{Action, ActionInfo, entry as action};
-use crate::tui::commands::say;
+use crate::tui::action::{Action, ActionInfo, destroying, entry as action};
+use crate::tui::backstage::Errand;
+use crate::tui::commands::{confirm, say};
 use crate::tui::field::TextField;
 use crate::tui::state::{Tone, UiState};
 use crate::tui::update::Reaction;
 
-pub use draft::{Draft, Learnt, OrgChoice, Panel};
+pub use draft::{Audited, Draft, Learnt, OrgChoice, Panel};
 pub use knob::Knob;
 
 /// What the planner adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[
+    destroying(action(
+        Action::Launch,
+        "launch",
+        &["enter"],
+        "launch it; repeats the cost and asks",
+        Some("launch"),
+        &[Planner],
+    )),
     action(Action::KnobUp, "knob-up", &["right", "+", "=", "space", "l"], "turn the knob up", Some("turn"), &[Planner]),
     action(Action::KnobDown, "knob-down", &["left", "-", "h"], "turn the knob down", None, &[Planner]),
     action(Action::EditKnob, "edit-knob", &["e"], "type the value of the knob", Some("type"), &[Planner]),
@@ -46,11 +56,12 @@ pub struct PlannerUi {
 ///
 /// # Errors
 /// The reason.
-pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
+pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     let own = ACTIONS.iter().any(|info| info.action == action);
     match (&ui.planner.draft, action) {
         (None, _) if own => Err("nothing is planned: fandeck plan, or fandeck run FILE".to_owned()),
         (Some(draft), Action::KnobUp | Action::KnobDown | Action::EditKnob) => draft.may_change(),
+        (Some(draft), Action::Launch) => launch::may_launch(draft, ui, snapshot),
         _ => Ok(()),
     }
 }
@@ -69,10 +80,32 @@ pub(super) fn act(ui: &mut UiState, action: Action, _now: Mono) -> Vec<Reaction>
         Action::NextPanel => draft.show(draft.panel.next()),
         Action::PreviousPanel => draft.show(draft.panel.previous()),
         Action::PanelDown => draft.scroll = draft.scroll.saturating_add(1),
+        Action::Launch => {
+            let question = launch::question(draft);
+            confirm(ui, question);
+        }
         Action::PanelUp => draft.scroll = draft.scroll.saturating_sub(1),
         _ => {}
     }
     Vec::new()
+}
+
+/// The screen comes into view: the input is audited, once.
+pub(super) fn shown(ui: &mut UiState) -> Vec<Reaction> {
+    match &mut ui.planner.draft {
+        Some(draft) if draft.audited == Audited::Due => {
+            draft.audited = Audited::Reading;
+            vec![Reaction::Ask { ticket: 0, errand: Errand::AuditInput }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The input was audited.
+pub(super) fn audited(ui: &mut UiState, found: Result<Vec<Finding>, String>) {
+    if let Some(draft) = &mut ui.planner.draft {
+        draft.audited = found.map_or_else(Audited::Failed, Audited::Found);
+    }
 }
 
 /// The typed value is taken; one that makes no sense is said, and stays to be mended.

@@ -152,7 +152,7 @@ fn the_number_of_requests_of_an_input_is_not_to_be_turned_and_says_why() {
     press(&mut ui, &[Action::First, Action::KnobUp]);
     assert!(ui.toast.as_ref().unwrap().text.contains("that of judge.jsonl"));
     assert_eq!(plan_of(&ui).plan.n_to_send, 141_600);
-    assert_eq!(plan_of(&ui).audited, Audited::Reading);
+    assert_eq!(plan_of(&ui).audited, Audited::Due);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn audit(scene: &Scene<'_>, draft: &Draft, area: Rect) -> Vec<(String, Style)> {
     let theme = scene.theme;
     let findings = match &draft.audited {
         Audited::NoInput => return vec![(" no input, no audit: fandeck plan FILE".to_owned(), theme.dim)],
-        Audited::Reading => return vec![(" reading the input".to_owned(), theme.dim)],
+        Audited::Due | Audited::Reading => return vec![(" reading the input".to_owned(), theme.dim)],
         Audited::Failed(why) => {
             let mut lines = Vec::new();
             wrapped(why, 4, area, theme.bad, &mut lines);
