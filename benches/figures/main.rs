@@ -5,6 +5,7 @@
 //! cargo bench --bench figures -- little [N]       wall-clock against Little's law; runs in real time
 //! cargo bench --bench figures -- kill [N] [SEED]   kill -9 five times, resume each time; runs in real time
 //! cargo bench --bench figures -- input [LINES]    index, validation, cache keys, memory
+//! cargo bench --bench figures -- plan [N]         wall-clock and cost of a plan against the run; partly in real time
 //! cargo bench --bench figures -- audit [LINES]    the audit: seconds a gigabyte, memory
 //! ```
 
@@ -14,8 +15,12 @@ mod audit;
 mod input;
 mod kill;
 mod little;
+mod plan;
 mod support;
 mod throughput;
+#[expect(dead_code, reason = "its experiments are the benchmark `weather`; here only its world is used")]
+#[path = "../../tests/library/weather/mod.rs"]
+mod weather;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -26,8 +31,9 @@ fn main() {
         "little" => little::print(rest),
         "audit" => audit::print(rest),
         "input" => input::print(rest),
+        "plan" => plan::print(rest),
         "serve-canned" => throughput::serve(),
         // `cargo test --benches` and a bare `cargo bench` come by here.
-        _ => println!("name a figure: throughput, little, kill, input or audit"),
+        _ => println!("name a figure: throughput, little, kill, input, plan or audit"),
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct ConsoleArgs {
 pub(crate) enum Command {
     /// Show the whole product against the embedded simulated API: no key, no network
     Demo(DemoArgs),
+    /// Say what a run would take, cost and risk on each route, and which one the rules choose
+    Plan(PlanArgs),
     /// Run a file of requests
     Run(RunArgs),
     /// Say what the API will refuse in a file of requests, and what a prompt cache would save; nothing is sent
@@ -92,13 +94,17 @@ pub(crate) struct DriveArgs {
     /// Least time between two polls of a sub-batch: 15s, 1m
     #[arg(long, value_name = "DURATION")]
     pub poll_every: Option<String>,
+    /// What matters: latency, balanced or cost
+    #[arg(long, value_name = "latency|balanced|cost")]
+    pub cost_pref: Option<String>,
     /// What the run may cost in USD, over all of its sessions: it ends incomplete before it costs more
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
     /// Attempts that the run may make, over all of its sessions
     #[arg(long, value_name = "N")]
     pub max_requests: Option<u32>,
-    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed
+    /// When to stop sending: a duration such as 90m from now, or an RFC 3339 time; what is left can be resumed. One sooner
+    /// than 24 h takes the sync path
     #[arg(long, value_name = "DURATION|TIME")]
     pub deadline: Option<String>,
     /// The cost that was authorised, in USD: a run that is projected to cost more than 1.5 times that is refused
@@ -176,6 +182,72 @@ pub(crate) struct RunArgs {
     pub drive: DriveArgs,
 }
 
+/// `fandeck plan`. It needs neither keys nor the network, but for `--pilot`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlanArgs {
+    /// The file of requests; without it, --n and --model say what is to be sent
+    #[arg(value_name = "INPUT")]
+    pub input: Option<PathBuf>,
+    /// How many requests; beside an input, as many of its kind
+    #[arg(long, value_name = "N")]
+    pub n: Option<u64>,
+    /// The model; beside an input, instead of its own
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Which way the requests go
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// What matters: latency, balanced or cost
+    #[arg(long, value_name = "latency|balanced|cost")]
+    pub cost_pref: Option<String>,
+    /// By when it must be done: 90m, 6h, or an RFC 3339 time
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// Lanes per key, 1 to 64: multiplies every cap
+    #[arg(long, value_name = "N")]
+    pub procs: Option<u32>,
+    /// Cap per org and lane, 1 to 10000, instead of the family's own
+    #[arg(long, value_name = "N")]
+    pub cap: Option<u32>,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Requests of a sub-batch, 1 to 100000
+    #[arg(long, value_name = "N")]
+    pub sub_batch_size: Option<u32>,
+    /// Sub-batches that an org may have open at once, 1 to 100
+    #[arg(long, value_name = "N")]
+    pub max_open_sub_batches: Option<u32>,
+    /// Input tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_in: Option<f64>,
+    /// Output tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_out: Option<f64>,
+    /// Send so many of the input's requests now, at full price, and plan with what they measure. Their answers count:
+    /// `fandeck resume` on the run directory sends the rest
+    #[arg(long, value_name = "N", requires = "input")]
+    pub pilot: Option<u32>,
+    /// The run directory of a pilot; without it, a new one under the user's data directory
+    #[arg(long, value_name = "DIR", requires = "pilot")]
+    pub run_dir: Option<PathBuf>,
+    /// Launch a pilot without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Where the cache is, and the history of earlier runs
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Do not look into the cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `fandeck audit`.
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
@@ -202,6 +274,9 @@ pub(crate) struct ResumeArgs {
     /// Also send again what a policy left re-drivable
     #[arg(long)]
     pub re_drive: bool,
+    /// After a pilot: which way the rest goes
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
     /// Go on although the input has changed, with what still matches
     #[arg(long)]
     pub accept_changed_input: bool,

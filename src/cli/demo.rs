@@ -48,7 +48,10 @@ impl Seed {
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; input.len() as usize];
-        Ok((Ready { dir, run, state, last, recovered: None, re_drive: false }, Indexed { input, cached: None }))
+        Ok((
+            Ready { dir, run, state, last, recovered: None, re_drive: false, only: None },
+            Indexed { input, cached: None },
+        ))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use crate::engine::{EngineHandle, EngineSpec, RunEnd, RunSpec, Started, start};
+use crate::engine::{EngineHandle, RunEnd, Started, start};
 use crate::model::snapshot::RunView;
 use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{format, json, plain};
@@ -16,8 +16,9 @@ use super::args::ShowArgs;
 use super::console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::store_failure;
+use super::launch::{Specs, store_failure};
 use super::logging::Logging;
+use super::realised::Memory;
 use super::rescue;
 use super::signals::{Ended, Signals};
 use super::{orders, out};
@@ -46,13 +47,13 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// Drives a run to its rest under a frontend. Gives the exit code.
-pub(crate) async fn drive(engine: EngineSpec, run: RunSpec, shown: &Shown, logging: &Logging) -> Outcome {
+pub(crate) async fn drive(specs: Specs, shown: &Shown, logging: &Logging) -> Outcome {
     if shown.front == Front::Screen {
-        return console::show(Some((engine, run)), shown, logging).await;
+        return console::show(Some(specs), shown, logging).await;
     }
     let by_signal = Ended::default();
     let signals = Signals::listen()?;
-    let driving = Driving::start(engine, run)?;
+    let driving = Driving::start(specs)?;
     let watcher = tokio::spawn(signals.stop(driving.handle.clone(), RUN, by_signal.clone()));
     let shown_to_the_end = as_lines(&driving.handle, shown, &by_signal).await;
     let ending = driving.rest(&logging.file).await?;
@@ -82,15 +83,17 @@ pub(crate) struct Driving {
     pub dir: PathBuf,
     ended: JoinHandle<Vec<RunEnd>>,
     orders: JoinHandle<()>,
+    memory: Memory,
 }
 
 impl Driving {
     /// Starts it; call it inside the runtime.
-    pub(crate) fn start(engine: EngineSpec, run: RunSpec) -> Result<Driving, Failure> {
+    pub(crate) fn start(specs: Specs) -> Result<Driving, Failure> {
+        let Specs { engine, run, memory } = specs;
         let dir = run.dir.path().to_owned();
         let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
         let orders = tokio::spawn(orders::obey(handle.clone(), RUN, dir.clone()));
-        Ok(Driving { handle, dir, ended, orders })
+        Ok(Driving { handle, dir, ended, orders, memory })
     }
 
     /// Whether it has come to rest: [`Driving::rest`] gives its ending without waiting then.
@@ -116,7 +119,12 @@ impl Driving {
         let ends = ends.map_err(|error| Failure::internal(format!("the engine failed: {error}")))?;
         let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
         warn_of_losses(&end, &self.handle, log_file);
-        Ok(Ending { end, snapshot: self.handle.snapshot() })
+        let snapshot = self.handle.snapshot();
+        // Another process may own the directory by now.
+        if end.closed.dir.is_still_ours() {
+            self.memory.keep(&snapshot, &end.closed.dir);
+        }
+        Ok(Ending { end, snapshot })
     }
 }
 

@@ -163,7 +163,8 @@ fn is_figure(answer: &str, figure: &str) -> bool {
     plain(answer) == figure
 }
 
-fn answer(question: &str) -> Option<String> {
+/// What is typed in answer to a question on the terminal; `None` when nobody can be asked.
+pub(crate) fn answer(question: &str) -> Option<String> {
     let mut err = io::stderr().lock();
     let mut answer = String::new();
     err.write_all(question.as_bytes()).and_then(|()| err.flush()).ok()?;

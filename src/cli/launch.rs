@@ -16,6 +16,7 @@ use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreErro
 
 use super::books::{books, tariff};
 use super::failure::Failure;
+use super::realised::Memory;
 use super::setup::Setup;
 
 /// An input, ready to be looked up and sent.
@@ -81,6 +82,16 @@ pub(crate) fn in_words(projection: &Projection) -> String {
     text
 }
 
+/// All that a run is driven with.
+pub(crate) struct Specs {
+    /// The engine.
+    pub engine: EngineSpec,
+    /// The run.
+    pub run: RunSpec,
+    /// What is done with its figures when it has come to rest.
+    pub memory: Memory,
+}
+
 /// A run directory with what is durable in it.
 pub(crate) struct Ready {
     /// The directory, owned.
@@ -95,6 +106,8 @@ pub(crate) struct Ready {
     pub recovered: Option<Recovered>,
     /// Also send what a policy left re-drivable.
     pub re_drive: bool,
+    /// Send these only: a pilot.
+    pub only: Option<Vec<RequestNo>>,
 }
 
 impl Ready {
@@ -108,13 +121,13 @@ impl Ready {
     ///
     /// # Errors
     /// The sub-batches of an earlier session cannot be told apart any more.
-    pub(crate) fn specs(
-        self,
-        indexed: Indexed,
-        setup: &Setup,
-        unattended: bool,
-    ) -> Result<(EngineSpec, RunSpec), Failure> {
-        let Ready { dir, run, mut state, last, recovered, re_drive } = self;
+    pub(crate) fn specs(self, indexed: Indexed, setup: &Setup, unattended: bool) -> Result<Specs, Failure> {
+        let Ready { dir, mut run, mut state, last, recovered, re_drive, only } = self;
+        if only.is_none() && run.pilot.take().is_some() {
+            // From here on it is the run that the pilot was one of, on the route that was planned with its measurements.
+            run.save(dir.path()).map_err(|error| store_failure(&error))?;
+        }
+        let memory = Memory::of(&run, state.sessions + 1, setup);
         let batch = match run.path == Route::Batch || !state.sub_batches.is_empty() {
             true => Some(
                 plan_batches(&indexed.input, &last, &state, dir.path(), &run.nonce, setup.batch.clone(), re_drive)
@@ -170,8 +183,9 @@ impl Ready {
             batch,
             may_batch,
             others_today,
+            only,
         };
-        Ok((engine, run))
+        Ok(Specs { engine, run, memory })
     }
 }
 

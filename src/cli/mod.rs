@@ -19,11 +19,16 @@ mod export;
 mod failure;
 mod front;
 mod gate;
+mod history;
 mod home;
 mod launch;
 mod logging;
 mod orders;
 mod out;
+mod pilot;
+mod plan;
+mod planned;
+mod realised;
 mod report;
 mod rescue;
 mod resume;
@@ -55,6 +60,7 @@ pub fn main() -> u8 {
     let outcome = match cli.command {
         None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),
+        Some(Command::Plan(args)) => plan::plan(&args),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Audit(args)) => audit::audit(&args),
         Some(Command::Resume(args)) => resume::resume(&args),

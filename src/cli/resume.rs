@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::model::{Route, Wall};
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Recovered, RunDir, RunFile, StateFile, backfill, compare_input, recover};
 
-use super::args::ResumeArgs;
+use super::args::{PathArg, ResumeArgs};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
+use super::planned::{Asked, for_the_record, until};
 use super::rescue;
-use super::run::launch;
+use super::run::{launch, plan_of, route};
 use super::setup::Setup;
 use super::simulated::Simulated;
 
@@ -29,6 +31,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
+    refuse_another_path(args, &ready.run)?;
     setup.keep_limits(&ready.state.limits);
     let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
     gate::refuses(&indexed, &ready.last, &setup, spent)?;
@@ -38,6 +41,30 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     ready.take_hits(&indexed)?;
     let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
+}
+
+/// The path of a run is chosen when it is launched, and that of a pilot's when the rest is.
+fn refuse_another_path(args: &ResumeArgs, run: &RunFile) -> Result<(), Failure> {
+    let same = match args.path {
+        PathArg::Auto => true,
+        PathArg::Sync => run.path == Route::Sync,
+        PathArg::Batch => run.path == Route::Batch,
+    };
+    if run.pilot.is_some() || same {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("the run was launched on the {} path, and stays there; leave out --path", run.path)))
+}
+
+/// What a pilot has left gets the route that its measurements lead to.
+fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Indexed) {
+    if ready.run.pilot.is_none() {
+        return;
+    }
+    let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
+    let plan = plan_of(indexed, &ready.last, &asked, setup);
+    (ready.run.path, ready.run.route_reason) = route(&plan);
+    ready.run.plan = for_the_record(&plan);
 }
 
 /// Takes the directory and reads back what is durable.
@@ -56,7 +83,9 @@ pub(crate) fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed),
     let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
     fill_cache(&args.dir, &mut indexed, &recovered);
     let last = recovered.last.clone();
-    Ok((Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive }, indexed))
+    let mut ready = Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive, only: None };
+    plan_anew(args, setup, &mut ready, &indexed);
+    Ok((ready, indexed))
 }
 
 /// Answers that the directory did not take when the run was left; whether there were any. What cannot be taken in ends the

@@ -5,22 +5,23 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Money, Route};
+use crate::model::{Money, Route, Wall};
+use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
-use super::args::{PathArg, RunArgs};
+use super::args::RunArgs;
 use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::planned::{Asked, Ground, Work, for_the_record, until};
 use super::setup::Setup;
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
-    let route = route(args.path);
     let front = Front::choose(&args.drive.show);
     let from_stdin = args.input == Path::new("-");
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
@@ -45,9 +46,12 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
     let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    let file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route, &setup)?;
     let last = vec![Last::Unsent; indexed.input.len() as usize];
     let open = expected_open(&indexed);
+    let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
+    let plan = plan_of(&indexed, &open, &asked, &setup);
+    let mut file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route(&plan), &setup)?;
+    file.plan = for_the_record(&plan);
     gate::refuses(&indexed, &open, &setup, Money::ZERO)?;
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
@@ -62,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         remember(&setup.runs_dir, dir.path());
     }
     let state = StateFile::fresh(&file);
-    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false };
+    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false, only: None };
     ready.take_hits(&indexed)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
 }
@@ -78,8 +82,8 @@ pub(crate) fn launch(
 ) -> Outcome {
     let config = drive_args.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
-    let (engine, run) = ready.specs(indexed, setup, front != Front::Screen)?;
-    runtime()?.block_on(drive(engine, run, &shown, logging))
+    let specs = ready.specs(indexed, setup, front != Front::Screen)?;
+    runtime()?.block_on(drive(specs, &shown, logging))
 }
 
 /// Makes a run directory that is elsewhere findable among the others. One that cannot be made so still runs.
@@ -89,17 +93,26 @@ pub(crate) fn remember(runs_dir: &Path, run_dir: &Path) {
     }
 }
 
-/// The path, and the rule that chose it.
-fn route(path: PathArg) -> (Route, String) {
-    match path {
-        PathArg::Sync => (Route::Sync, "forced by --path sync".to_owned()),
-        PathArg::Auto => (Route::Sync, "sync, unless --path batch is asked for".to_owned()),
-        PathArg::Batch => (Route::Batch, "forced by --path batch".to_owned()),
-    }
+/// The plan of what an input has left.
+pub(crate) fn plan_of(indexed: &Indexed, last: &[Last], asked: &Asked, setup: &Setup) -> Plan {
+    let work = Work::of_input(&indexed.input, last, &setup.catalog);
+    // An input of nothing but answers that are there already still names a model.
+    let first = indexed.input.models().first().map_or("", |used| used.model.as_str());
+    let model = work.model().unwrap_or(first).to_owned();
+    Ground::of_setup(setup).plan(&work, &model, asked)
+}
+
+/// The path of a plan, and the rule that chose it.
+pub(crate) fn route(plan: &Plan) -> (Route, String) {
+    let reason = match plan.rule {
+        Rule::Forced => plan.route_reason.clone(),
+        rule => format!("{}: {}", rule.as_str(), plan.route_reason),
+    };
+    (plan.route, reason)
 }
 
 /// Where each request would be if the cache were taken now.
-fn expected_open(indexed: &Indexed) -> Vec<Last> {
+pub(crate) fn expected_open(indexed: &Indexed) -> Vec<Last> {
     match &indexed.cached {
         None => vec![Last::Unsent; indexed.input.len() as usize],
         Some((keys, cache)) => {
@@ -109,7 +122,7 @@ fn expected_open(indexed: &Indexed) -> Vec<Last> {
 }
 
 /// A new directory's name: when, and what of. Two of the same second differ in their nonce.
-fn new_dir(runs: &Path, input: &Path) -> PathBuf {
+pub(crate) fn new_dir(runs: &Path, input: &Path) -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     let stem = match input.file_stem().and_then(|stem| stem.to_str()) {
         Some("-") | None => "stdin",
@@ -161,6 +174,8 @@ pub(crate) fn run_file(
         route_reason: reason,
         models: input.models().iter().map(|used| used.model.clone()).collect(),
         orgs: setup.orgs.iter().map(|org| org.label.clone()).collect(),
+        plan: None,
+        pilot: None,
         settings: BTreeMap::new(),
     })
 }

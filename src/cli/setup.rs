@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
 use crate::engine::OthersToday;
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, Scrubber, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, Scrubber, WireSettings};
 use crate::store::{Listed, list_runs, stamp};
 
 use super::args::DriveArgs;
@@ -32,6 +32,10 @@ pub(crate) struct Setup {
     pub batches: Arc<dyn BatchTransport>,
     /// Prices.
     pub catalog: Arc<Catalog>,
+    /// What the rules of the route work by.
+    pub policy: RoutePolicy,
+    /// What earlier runs measured; `None` where none is kept.
+    pub history_dir: Option<PathBuf>,
     /// Takes key material out of texts.
     pub scrubber: Scrubber,
     /// Directory of the cache; `None` when it is off.
@@ -57,6 +61,14 @@ pub(crate) fn settings(config: Option<&Path>, flags: &Overrides) -> Result<Setti
     Settings::resolve(file.as_ref(), &Env::of_process(), &paths, flags).map_err(Failure::usage)
 }
 
+/// The built-in catalog, and what a file adds to it.
+pub(crate) fn catalog(file: Option<&Path>) -> Result<Catalog, Failure> {
+    let Some(path) = file else { return Ok(Catalog::builtin()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("failed to read the catalog {}: {error}", path.display())))?;
+    Catalog::builtin().with_overrides(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
 /// Where run directories are looked for.
 pub(crate) fn runs_dir(config: Option<&Path>) -> Result<PathBuf, Failure> {
     settings(config, &Overrides::default()).map(|settings| settings.runs_dir)
@@ -71,6 +83,7 @@ impl Setup {
             sub_batch_size: args.sub_batch_size,
             max_open_sub_batches: args.max_open_sub_batches,
             poll_every: args.poll_every.clone(),
+            cost_pref: args.cost_pref.clone(),
             max_cost: args.max_cost,
             max_requests: args.max_requests,
             orgs: args.orgs.clone().unwrap_or_default(),
@@ -83,6 +96,9 @@ impl Setup {
         let cache_dir = settings.use_cache.then(|| settings.cache_dir.clone());
         let mut setup = Setup::over(orgs, settings.dispatch, &settings.wire)?;
         setup.batch = settings.batch;
+        setup.policy = settings.policy;
+        setup.catalog = Arc::new(catalog(settings.catalog_file.as_deref())?);
+        setup.history_dir = Some(settings.cache_dir);
         setup.cache_dir = cache_dir;
         setup.runs_dir = settings.runs_dir;
         setup.log_dir = settings.log_dir;
@@ -139,6 +155,8 @@ impl Setup {
             batch: BatchSettings::default(),
             batches: transport,
             catalog: Arc::new(Catalog::builtin()),
+            policy: RoutePolicy::default(),
+            history_dir: None,
             scrubber,
             cache_dir: None,
             runs_dir: PathBuf::new(),

@@ -75,8 +75,8 @@ impl Simulated {
             let (ready, indexed, setup) = self.serve(run_dir, make).await?;
             let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), config: None, leave_when_done: true };
-            let (engine, run) = ready.specs(indexed, &setup, front != Front::Screen)?;
-            drive(engine, run, &shown, &logging).await
+            let specs = ready.specs(indexed, &setup, front != Front::Screen)?;
+            drive(specs, &shown, &logging).await
         })
     }
 

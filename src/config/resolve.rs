@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, ScreenSettings, WireSettings};
+use crate::model::{
+    BatchSettings, CostPref, Crossover, DispatchSettings, Money, RoutePolicy, ScreenSettings, WedgeGuard, WireSettings,
+};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
@@ -62,6 +64,8 @@ pub struct Overrides {
     pub max_open_sub_batches: Option<u32>,
     /// `--poll-every`.
     pub poll_every: Option<String>,
+    /// `--cost-pref`.
+    pub cost_pref: Option<String>,
     /// `--max-cost`, in USD.
     pub max_cost: Option<f64>,
     /// `--max-requests`.
@@ -93,7 +97,8 @@ impl Settings {
         };
         let (mut dispatch, mut wire, mut store) =
             (root.take_table("dispatch")?, root.take_table("wire")?, root.take_table("store")?);
-        let (mut batch, mut budget) = (root.take_table("batch")?, root.take_table("budget")?);
+        let (mut batch, mut plan, mut budget) =
+            (root.take_table("batch")?, root.take_table("plan")?, root.take_table("budget")?);
         let mut screen = root.take_table("screen")?;
         let org_tables = root.take_tables("orgs")?;
         let base_dir = file.and_then(|file| file.path.parent()).unwrap_or(Path::new(""));
@@ -107,6 +112,7 @@ impl Settings {
         let (cache_dir, use_cache, runs_dir, group_commit) = to.store(&mut store, paths, flags)?;
         let batch = to.batch(&mut batch, env, flags)?;
         let screen = to.screen(&mut screen)?;
+        let (policy, catalog_file) = to.plan(&mut plan, flags)?;
         let mut limits = to.limits(&mut budget, flags)?;
         to.line("log-dir", paths.log_dir.display().to_string(), Origin::Default);
         let found = orgs::resolve(org_tables, env, &mut to.lines)?;
@@ -123,6 +129,8 @@ impl Settings {
             confirm_above_usd,
             batch,
             screen,
+            policy,
+            catalog_file,
             limits,
             log_dir: paths.log_dir.clone(),
             absent: found.absent,
@@ -282,6 +290,35 @@ impl Resolver<'_> {
         };
         table.finish()?;
         Ok(settings)
+    }
+
+    fn plan(&mut self, table: &mut Table, flags: &Overrides) -> Result<(RoutePolicy, Option<PathBuf>), ConfigError> {
+        let default = RoutePolicy::default();
+        let pref = Setting::of(table, "cost-pref").or_flag("--cost-pref", flags.cost_pref.clone().map(Raw::Text));
+        let mut of = |key| Setting::of(table, key);
+        let at = (self.base_dir, self.home);
+        let catalog = |raw: &Raw| rules::path(raw).map(|path| Some(absolute(&path, at)));
+        let policy = RoutePolicy {
+            cost_pref: self.value(pref, default.cost_pref, rules::cost_pref, CostPref::to_string)?,
+            crossover: self.value(of("crossover"), default.crossover, rules::crossover, Crossover::to_string)?,
+            wedge_guard: self.value(
+                of("wedge-guard"),
+                default.wedge_guard,
+                rules::wedge_guard,
+                WedgeGuard::to_string,
+            )?,
+            max_batch_passes: self.value(
+                of("max-batch-passes"),
+                default.max_batch_passes,
+                rules::max_batch_passes,
+                u64::to_string,
+            )?,
+        };
+        let catalog = self.value(of("catalog"), None, catalog, |path| {
+            path.as_ref().map_or("built in".to_owned(), |path| path.display().to_string())
+        })?;
+        table.finish()?;
+        Ok((policy, catalog))
     }
 
     /// Limits of what a run may cost; those of orgs and the deadline stand elsewhere.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::api::base_url::{self, BaseUrlError};
-use crate::model::{Attention, Money};
+use crate::model::{Attention, CostPref, Crossover, Money, WedgeGuard};
 
 use super::tree::Raw;
 
@@ -135,6 +135,33 @@ pub(super) fn max_open_sub_batches(raw: &Raw) -> Checked<u32> {
 /// The least time between two polls of a sub-batch.
 pub(super) fn poll_every(raw: &Raw) -> Checked<Duration> {
     duration(raw, Duration::from_secs(1)..=HOUR)
+}
+
+/// What matters of a run.
+pub(super) fn cost_pref(raw: &Raw) -> Checked<CostPref> {
+    text(raw).and_then(CostPref::of_word).ok_or_else(|| "latency, balanced or cost".to_owned())
+}
+
+/// The number of requests from which batches are considered.
+pub(super) fn crossover(raw: &Raw) -> Checked<Crossover> {
+    let refused = || "an integer from 0 to 1000000000, or \"per-model\"".to_owned();
+    match raw {
+        Raw::Int(n) => {
+            u64::try_from(*n).ok().filter(|n| *n <= 1_000_000_000).map(Crossover::Requests).ok_or_else(refused)
+        }
+        Raw::Text(word) if word == "per-model" => Ok(Crossover::PerModel),
+        _ => Err(refused()),
+    }
+}
+
+/// Where the wedge guard applies.
+pub(super) fn wedge_guard(raw: &Raw) -> Checked<WedgeGuard> {
+    text(raw).and_then(WedgeGuard::of_word).ok_or_else(|| "off, balanced or always".to_owned())
+}
+
+/// Sub-batches above which the wedge guard keeps a run on the sync path.
+pub(super) fn max_batch_passes(raw: &Raw) -> Checked<u64> {
+    integer(raw, 1..=1_000_000).map(u64::from)
 }
 
 /// One of two words; whether it is the first.

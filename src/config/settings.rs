@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::books::Limits;
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, ScreenSettings, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, ScreenSettings, WireSettings};
 
 use super::error::{ConfigError, Origin};
 
@@ -33,6 +33,10 @@ pub struct Settings {
     pub batch: BatchSettings,
     /// How the screens look and behave.
     pub screen: ScreenSettings,
+    /// What the rules of the route work by.
+    pub policy: RoutePolicy,
+    /// A file that adds to the catalog of models; `None` is the built-in one alone.
+    pub catalog_file: Option<PathBuf>,
     /// What a run may cost and do at most.
     pub limits: Limits,
     /// Directory of the log files.
@@ -70,6 +74,11 @@ impl Settings {
             return Err(ConfigError::NoOrgs { looked_at });
         }
         Ok(&self.orgs)
+    }
+
+    /// Labels of the orgs of the configuration that have no key.
+    pub fn absent_orgs(&self) -> impl Iterator<Item = &str> {
+        self.absent.iter().map(|(label, _)| label.as_str())
     }
 
     /// Every setting with its value and its origin.

@@ -124,7 +124,10 @@ impl Run {
     ) -> Result<Run, StoreError> {
         let input = Arc::clone(&spec.input);
         let mut wants = preflight::wants(&input, &spec.last);
-        let places = spec.last.into_iter().map(place).collect();
+        let mut places: Vec<Place> = spec.last.into_iter().map(place).collect();
+        if let Some(only) = &spec.only {
+            keep_only(&mut places, only);
+        }
         let queue = Queue::new(places, |no| input.family_of(no));
         let sizes: Arc<dyn Sizes> = Arc::<Input>::clone(&input);
         let slot = state.add_run(spec.facts, queue, sizes, shared.clock.mono());
@@ -208,6 +211,21 @@ impl Run {
     fn store(&self, job: Job) {
         if let Some(writer) = &self.writer {
             writer.send(job);
+        }
+    }
+}
+
+/// Leaves out of this session what waits and is not among these.
+fn keep_only(places: &mut [Place], only: &[RequestNo]) {
+    let mut chosen = vec![false; places.len()];
+    for no in only {
+        if let Some(slot) = chosen.get_mut(no.ix()) {
+            *slot = true;
+        }
+    }
+    for (place, chosen) in places.iter_mut().zip(chosen) {
+        if !chosen && matches!(place, Place::Waiting | Place::Again) {
+            *place = Place::Aside;
         }
     }
 }

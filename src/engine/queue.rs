@@ -23,7 +23,8 @@ pub(crate) enum Place {
     InFlight,
     /// Answered, not yet durable.
     Unsynced,
-    /// Not sent again in this session unless the operator says so: its attempts fail on orgs that answer others.
+    /// Not sent again in this session unless the operator says so: its attempts fail on orgs that answer others. Or not sent
+    /// in it at all, which is a pilot of others.
     Aside,
     /// Durable.
     Done(Outcome),
@@ -118,6 +119,7 @@ impl Queue {
                     again[family.ix()].push(Reverse((Mono::ZERO, no as u32)));
                     redrives.insert(no as u32, Redrive::of_earlier_session());
                 }
+                Place::Aside => counts.unsent += 1,
                 _ => {
                     counts.unsent += 1;
                     waiting[family.ix()] += 1;

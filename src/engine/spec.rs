@@ -8,7 +8,7 @@ use crate::api::Transport;
 use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
 use crate::model::snapshot::OrgTotals;
-use crate::model::{BatchSettings, Counts, DispatchSettings, Money, OrgSpec, RunSlot, Scrubber};
+use crate::model::{BatchSettings, Counts, DispatchSettings, Money, OrgSpec, RequestNo, RunSlot, Scrubber};
 use crate::requests::Input;
 use crate::store::{Cache, Closed, Last, RunDir, StateFile, WriterSettings};
 
@@ -54,6 +54,8 @@ pub struct RunSpec {
     pub state: StateFile,
     /// Its sub-batches; `None` on the sync path.
     pub batch: Option<BatchPlan>,
+    /// Send these only, and come to rest: a pilot. `None` sends all.
+    pub only: Option<Vec<RequestNo>>,
     /// With what it would make batches of what waits: its nonce, and how they are driven.
     pub may_batch: Option<(String, BatchSettings)>,
     /// Tells what other runs have spent today; asked now and then, on a thread where it may wait for the disk.

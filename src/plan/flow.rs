@@ -17,6 +17,8 @@ const STEPS: [(f64, f64); 3] = [(40.0, 0.1), (180.0, 0.5), (f64::INFINITY, 2.0)]
 const HORIZON: f64 = 900.0;
 /// Rates that differ less than this over ten seconds are steady.
 const STEADY: f64 = 0.000_5;
+/// A bucket that loses a smaller share of itself in ten seconds is steady.
+const DRAINED: f64 = 0.003;
 /// Headroom from which on nothing but the window limits the rate; as in `engine::pace`.
 const FREE_FROM: f64 = 0.5;
 /// A share of the refill that is always allowed; as in `engine::pace`.
@@ -136,7 +138,7 @@ impl Flow {
         let sim = Sim { knobs, procs: f64::from(procs), mean: latency.mean(), proven: latency.first_of_four() };
         let mut now = Moment { t: 0.0, started: 0.0, in_flight: 0.0, bound: [0.0; 6] };
         let mut moments = vec![now];
-        let mut before = (0.0, 0.0);
+        let (mut before, mut levels) = ((0.0, 0.0), Vec::new());
         let (mut rate, mut steady) = (0.0, [0.0; 6]);
         while now.t < HORIZON && !orgs.is_empty() {
             let dt = STEPS.iter().find(|(until, _)| now.t < *until).map_or(2.0, |(_, dt)| *dt);
@@ -148,8 +150,9 @@ impl Flow {
             moments.push(now);
             (rate, steady) = (began / dt, bound);
             if now.t - before.0 >= 10.0 {
-                let is_steady =
-                    now.t > knobs.dispatch.ramp.as_secs_f64() + 20.0 && (rate - before.1).abs() <= STEADY * rate;
+                let drains = drains(&orgs, &mut levels);
+                let has_ramped = now.t > knobs.dispatch.ramp.as_secs_f64() + 20.0;
+                let is_steady = has_ramped && !drains && (rate - before.1).abs() <= STEADY * rate;
                 before = (now.t, rate);
                 if is_steady {
                     break;
@@ -213,6 +216,15 @@ impl Flow {
         }
         low
     }
+}
+
+/// Whether a bucket is still being used up; notes the levels for the next look. A rate can be the same for minutes until
+/// the fullness of the first minutes is gone.
+fn drains(orgs: &[Org], levels: &mut Vec<f64>) -> bool {
+    let shares: Vec<f64> = orgs.iter().flat_map(|org| &org.buckets).map(|bucket| bucket.level / bucket.limit).collect();
+    let drains = shares.iter().zip(levels.iter()).any(|(now, before)| before - now > DRAINED);
+    *levels = shares;
+    drains
 }
 
 fn orgs_of(knobs: &Knobs, procs: u32, end: End) -> Vec<Org> {

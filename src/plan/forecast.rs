@@ -17,7 +17,7 @@ use super::risk;
 use super::route::{Decision, Question, Rule, RuleVerdict, decide};
 use super::table::{self, TableRow};
 
-/// See the module. It is written to `run.json`, and `fandeck plan --json` prints it.
+/// See the module. `fandeck plan --json` prints it, and without table and chart it is written to `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Requests of the input.
@@ -46,8 +46,10 @@ pub struct Plan {
     /// The figures of the batch path.
     pub batch: RouteView,
     /// For 10 to 1,000,000 requests, in both preferences.
+    #[serde(default)]
     pub table: Vec<TableRow>,
     /// Wall-clock and cost against the number of requests.
+    #[serde(default)]
     pub chart: Chart,
     /// Whether the deadline can be kept, and what would keep it; `None` without a deadline.
     pub deadline: Option<DeadlineView>,

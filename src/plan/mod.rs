@@ -42,4 +42,6 @@ pub use route::{Decision, Question, Rule, RuleVerdict, decide};
 pub use table::{SIZES, TableCell, TableRow};
 
 #[cfg(test)]
+mod recipe_tests;
+#[cfg(test)]
 mod tests;

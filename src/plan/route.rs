@@ -98,8 +98,8 @@ impl Rule {
         match self {
             Rule::Forced => match q.path {
                 PathChoice::Auto => (None, "path is auto".to_owned()),
-                PathChoice::Sync => (Some(Sync), "forced by path = sync".to_owned()),
-                PathChoice::Batch => (Some(Batch), "forced by path = batch".to_owned()),
+                PathChoice::Sync => (Some(Sync), "forced by --path sync".to_owned()),
+                PathChoice::Batch => (Some(Batch), "forced by --path batch".to_owned()),
             },
             Rule::DeadlineBeforeSla => match q.deadline {
                 None => (None, "there is no deadline".to_owned()),

@@ -126,6 +126,8 @@ mod tests {
             route_reason: "forced".to_owned(),
             models: vec![],
             orgs: vec![],
+            plan: None,
+            pilot: None,
             settings: std::collections::BTreeMap::new(),
         };
         let dir = RunDir::create(&temp.path().join("run"), &run).unwrap();

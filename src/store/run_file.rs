@@ -38,6 +38,12 @@ pub struct RunFile {
     /// Labels of the orgs that it was planned for.
     #[serde(default)]
     pub orgs: Vec<String>,
+    /// What was planned before anything was sent, as `fandeck plan --json` prints it, without table and chart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<serde_json::Value>,
+    /// So many of its requests were sent to measure before the rest was planned; `None` once the rest was launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<u64>,
     /// Settings of note by their name, for the record: nothing reads them back.
     #[serde(default)]
     pub settings: std::collections::BTreeMap<String, String>,
@@ -65,6 +71,14 @@ pub struct InputFile {
 impl RunFile {
     /// Its name in a run directory.
     pub const NAME: &'static str = "run.json";
+
+    /// Writes it anew: when a pilot becomes the run that it was a pilot of.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, dir: &Path) -> Result<(), StoreError> {
+        atomic::save(&dir.join(RunFile::NAME), self)
+    }
 
     /// Reads it from a run directory.
     ///

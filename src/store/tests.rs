@@ -38,6 +38,8 @@ pub(super) fn run_file(input: &Input) -> RunFile {
         route_reason: "small".to_owned(),
         models: vec!["m".to_owned()],
         orgs: vec!["high-prio".to_owned()],
+        plan: None,
+        pilot: None,
         settings: [("procs".to_owned(), "1".to_owned())].into(),
     }
 }

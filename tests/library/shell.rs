@@ -58,6 +58,7 @@ async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats,
         writer: WriterSettings::default(),
         state: StateFile::fresh(&run),
         batch: None,
+        only: None,
         may_batch: None,
         others_today: None,
     };
@@ -88,6 +89,8 @@ fn run_file(input: &Input, path: &Path) -> RunFile {
         route_reason: "forced".to_owned(),
         models: Vec::new(),
         orgs: LABELS.map(str::to_owned).to_vec(),
+        plan: None,
+        pilot: None,
         settings: Default::default(),
     }
 }

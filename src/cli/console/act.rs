@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, ResumeArgs};
+use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, PathArg, ResumeArgs};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::launch::{Indexed, Ready, in_words, projection, store_failure};
@@ -23,6 +23,7 @@ fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArg
     ResumeArgs {
         dir: dir.to_owned(),
         re_drive,
+        path: PathArg::default(),
         accept_changed_input: false,
         accept_lost_results: false,
         drive: DriveArgs { config, ..DriveArgs::default() },
@@ -95,8 +96,8 @@ pub(super) async fn demo(console: Console) -> Result<Attached, String> {
 }
 
 fn hand_over(console: &Console, ready: Ready, indexed: Indexed, setup: &Setup) -> Result<Attached, String> {
-    let (engine, run) = ready.specs(indexed, setup, false).map_err(words)?;
-    console.drive(engine, run).map_err(words)
+    let specs = ready.specs(indexed, setup, false).map_err(words)?;
+    console.drive(specs).map_err(words)
 }
 
 /// Writes the results beside where fandeck was started; a file that is there already is left alone.

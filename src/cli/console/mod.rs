@@ -12,7 +12,6 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
 use crate::config::Overrides;
-use crate::engine::{EngineSpec, RunSpec};
 use crate::report::summary;
 use crate::tui::backstage::{Answer, Attached, Backstage, Driver, Errand};
 use crate::tui::keymap::Keymap;
@@ -21,6 +20,7 @@ use crate::tui::{self, TuiExit};
 
 use super::drive::{Driving, Ending, RUN, Shown};
 use super::failure::{Failure, Outcome};
+use super::launch::Specs;
 use super::logging::Logging;
 use super::out;
 use super::setup;
@@ -61,12 +61,12 @@ impl Console {
     }
 
     /// Drives a run from now on. One that was driven before has to have come to rest.
-    fn drive(&self, engine: EngineSpec, run: RunSpec) -> Result<Attached, Failure> {
+    fn drive(&self, specs: Specs) -> Result<Attached, Failure> {
         let mut driven = lock(&self.0.driven);
         if let Some(before) = &*driven {
             return Err(Failure::usage(format!("{} is driven here already; end it first", before.dir.display())));
         }
-        let driving = Driving::start(engine, run)?;
+        let driving = Driving::start(specs)?;
         let attached = Attached { handle: driving.handle.clone(), driver: Driver::Here };
         *driven = Some(driving);
         Ok(attached)
@@ -157,11 +157,11 @@ impl Backstage for Console {
 
 /// Shows the screens until the operator leaves: the live screen of a run, or the list of runs without one. What is driven
 /// here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
-pub(crate) async fn show(first: Option<(EngineSpec, RunSpec)>, shown: &Shown, logging: &Logging) -> Outcome {
+pub(crate) async fn show(first: Option<Specs>, shown: &Shown, logging: &Logging) -> Outcome {
     let options = options(shown, logging)?;
     let by_signal = Ended::default();
     let console = Console::new(shown.config.as_deref(), &logging.file);
-    let attached = first.map(|(engine, run)| console.drive(engine, run)).transpose()?;
+    let attached = first.map(|specs| console.drive(specs)).transpose()?;
     let exit = tui::run(attached, Arc::new(console.clone()), options, Some(logging.feed.clone())).await;
     match &exit {
         Ok(TuiExit::Interrupted) => by_signal.note(130),

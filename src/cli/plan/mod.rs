@@ -1,0 +1,98 @@
+//! `fandeck plan [INPUT]`: what a run would take, cost and risk on each route, before a cent is spent.
+
+mod text;
+
+use crate::config::{Overrides, Settings};
+use crate::plan::Plan;
+use crate::store::{Last, stamp};
+
+use super::args::PlanArgs;
+use super::deadline;
+use super::failure::{Failure, Outcome};
+use super::launch::{index, with_cache};
+use super::out;
+use super::pilot::pilot;
+use super::planned::{Asked, Ground, Work, until};
+use super::run::expected_open;
+use super::setup::{catalog, settings};
+
+/// Plans, and prints the plan.
+pub(crate) fn plan(args: &PlanArgs) -> Outcome {
+    let settings = settings(args.config.as_deref(), &overrides(args))?;
+    let catalog = catalog(settings.catalog_file.as_deref())?;
+    let asked = asked(args)?;
+    if let (Some(n), Some(input)) = (args.pilot, &args.input) {
+        return pilot(args, n, input, &asked);
+    }
+    let mut work = work(args, &settings, &catalog)?;
+    let model = match (&args.model, work.model()) {
+        (Some(model), _) => model.clone(),
+        (None, Some(model)) => model.to_owned(),
+        (None, None) if args.input.is_some() => "unknown".to_owned(),
+        (None, None) => return Err(Failure::usage("name the model by --model, or an input")),
+    };
+    if args.model.is_some() {
+        work.groups.iter_mut().for_each(|group| group.model.clone_from(&model));
+    }
+    let labels = args.orgs.clone().unwrap_or_default();
+    let ground = Ground::of_settings(&settings, &catalog, &labels);
+    print(&ground.plan(&work, &model, &asked), args.json)
+}
+
+/// Prints a plan, for people or for scripts.
+pub(crate) fn print(plan: &Plan, json: bool) -> Outcome {
+    if !json {
+        return out::print(&text::of(plan));
+    }
+    let mut line =
+        serde_json::to_string(plan).map_err(|error| Failure::internal(format!("failed to write the plan: {error}")))?;
+    line.push('\n');
+    out::print(&line)
+}
+
+fn overrides(args: &PlanArgs) -> Overrides {
+    Overrides {
+        procs: args.procs,
+        cap: args.cap,
+        sub_batch_size: args.sub_batch_size,
+        max_open_sub_batches: args.max_open_sub_batches,
+        cost_pref: args.cost_pref.clone(),
+        orgs: args.orgs.clone().unwrap_or_default(),
+        cache_dir: args.cache_dir.clone(),
+        no_cache: args.no_cache,
+        ..Overrides::default()
+    }
+}
+
+fn asked(args: &PlanArgs) -> Result<Asked, Failure> {
+    let tokens = |flag: &str, given: Option<f64>| match given {
+        Some(n) if !(n.is_finite() && (0.0..=1e9).contains(&n)) => {
+            Err(Failure::usage(format!("{flag} {n}: must be a number from 0 to 1000000000")))
+        }
+        given => Ok(given),
+    };
+    Ok(Asked {
+        path: args.path.into(),
+        deadline: until(args.deadline.as_deref().map(|text| deadline::parse(text, stamp::now())).transpose()?),
+        tokens_in: tokens("--tokens-in", args.tokens_in)?,
+        tokens_out: tokens("--tokens-out", args.tokens_out)?,
+    })
+}
+
+/// What is to be sent: what an input has left after the cache, or a number.
+fn work(args: &PlanArgs, settings: &Settings, catalog: &crate::catalog::Catalog) -> Result<Work, Failure> {
+    let Some(path) = &args.input else {
+        let n = args.n.ok_or_else(|| Failure::usage("name an input, or say by --n how many requests there are"))?;
+        return Ok(Work::of_number(n));
+    };
+    let cache = (settings.use_cache && settings.cache_dir.join(crate::store::Cache::NAME).exists())
+        .then_some(settings.cache_dir.as_path());
+    let indexed = with_cache(index(path)?, cache)?;
+    let last: Vec<Last> = expected_open(&indexed);
+    let mut work = Work::of_input(&indexed.input, &last, catalog);
+    if let Some(n) = args.n {
+        // As many of its kind: nothing is known of what the cache has of them.
+        (work.n_total, work.n_done) = (n, 0);
+    }
+    Ok(work)
+}
