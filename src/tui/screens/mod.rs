@@ -143,9 +143,14 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
 }
 
 /// The text of the screen's field is kept.
-pub(super) fn kept(ui: &mut UiState, now: Mono) {
+pub(super) fn kept(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if ui.screen == Screen::Planner { planner::typed(ui, snapshot, now) } else { Vec::new() }
+}
+
+/// The text of the screen's field is given up.
+pub(super) fn dropped(ui: &mut UiState) {
     if ui.screen == Screen::Planner {
-        planner::typed(ui, now);
+        planner::dropped(ui);
     }
 }
 

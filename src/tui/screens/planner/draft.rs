@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::model::{CostPref, Family, Finding, PathChoice, Severity};
+use crate::model::{CostPref, Family, Finding, Money, PathChoice, Severity};
 use crate::plan::{Figure, Group, Knobs, Latency, Limits, OrgKnobs, Plan, Tokens};
 
 use super::entry;
@@ -123,6 +123,8 @@ pub struct Draft {
     pub panel: Panel,
     /// Lines that it is scrolled down.
     pub scroll: usize,
+    /// A launch that is projected to cost more is agreed to by typing its dollars.
+    pub confirm_above: Money,
 }
 
 impl Draft {
@@ -143,6 +145,7 @@ impl Draft {
             focus: if input.is_some() { Knob::Model } else { Knob::FIRST },
             panel: Panel::default(),
             scroll: 0,
+            confirm_above: Money(u64::MAX),
             input,
             orgs,
             learnt,
@@ -308,6 +311,12 @@ impl Draft {
     /// The orgs that are chosen, by label.
     pub fn chosen_orgs(&self) -> Vec<String> {
         self.orgs.iter().filter(|org| org.chosen).map(|org| org.label.clone()).collect()
+    }
+
+    /// The whole dollars that are to be typed to launch; `None` when a word is enough.
+    pub fn dollars_to_type(&self) -> Option<String> {
+        let cost = self.plan.chosen.cost_usd.filter(|cost| *cost > self.confirm_above)?;
+        Some(cost.0.div_ceil(Money::DOLLAR.0).to_string())
     }
 
     /// Requests that the API will refuse, as far as the audit knows.

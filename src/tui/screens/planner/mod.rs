@@ -16,9 +16,9 @@ use crate::model::{Finding, Mono, Snapshot};
 use crate::tui::action::Context::Planner;
 use crate::tui::action::{Action, ActionInfo, destroying, entry as action};
 use crate::tui::backstage::Errand;
-use crate::tui::commands::{confirm, say};
+use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
-use crate::tui::state::{Tone, UiState};
+use crate::tui::state::{Ask, Deed, Tone, UiState};
 use crate::tui::update::Reaction;
 
 pub use draft::{Audited, Draft, Learnt, OrgChoice, Panel};
@@ -50,6 +50,8 @@ pub struct PlannerUi {
     pub draft: Option<Box<Draft>>,
     /// The value that is being typed.
     pub field: TextField,
+    /// What a dear launch asks: it is agreed to by typing its dollars.
+    pub asks: Option<Ask>,
 }
 
 /// Why an action is of no use now.
@@ -82,7 +84,12 @@ pub(super) fn act(ui: &mut UiState, action: Action, _now: Mono) -> Vec<Reaction>
         Action::PanelDown => draft.scroll = draft.scroll.saturating_add(1),
         Action::Launch => {
             let question = launch::question(draft);
-            confirm(ui, question);
+            if draft.dollars_to_type().is_none() {
+                confirm(ui, question);
+            } else {
+                ui.planner.asks = Some(question);
+                ui.planner.field = TextField { text: String::new(), editing: true };
+            }
         }
         Action::PanelUp => draft.scroll = draft.scroll.saturating_sub(1),
         _ => {}
@@ -109,8 +116,20 @@ pub(super) fn audited(ui: &mut UiState, found: Result<Vec<Finding>, String>) {
 }
 
 /// The typed value is taken; one that makes no sense is said, and stays to be mended.
-pub(in crate::tui) fn typed(ui: &mut UiState, now: Mono) {
-    let Some(draft) = &mut ui.planner.draft else { return };
+pub(in crate::tui) fn typed(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let Some(draft) = &mut ui.planner.draft else { return Vec::new() };
+    if let Some(question) = ui.planner.asks.take() {
+        let wanted = draft.dollars_to_type();
+        let typed = ui.planner.field.text.trim().trim_start_matches('$').replace(',', "");
+        ui.planner.field.drop_text();
+        return match question.deed {
+            Deed::Errand { errand, what } if wanted.as_deref() == Some(&typed) => ask(ui, errand, what, snapshot, now),
+            _ => {
+                say(ui, "not launched: what was typed is not the projected dollars".to_owned(), Tone::Bad, now);
+                Vec::new()
+            }
+        };
+    }
     match draft.enter(&ui.planner.field.text) {
         Ok(()) => ui.planner.field.drop_text(),
         Err(why) => {
@@ -118,6 +137,12 @@ pub(in crate::tui) fn typed(ui: &mut UiState, now: Mono) {
             say(ui, why, Tone::Bad, now);
         }
     }
+    Vec::new()
+}
+
+/// Typing was given up.
+pub(in crate::tui) fn dropped(ui: &mut UiState) {
+    ui.planner.asks = None;
 }
 
 /// Where on a knob the pointer is.

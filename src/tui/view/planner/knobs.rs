@@ -60,7 +60,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
         let name_style = if focused { theme.selected } else { theme.dim };
         let mut spans = vec![styled(format!("{mark}{}", fit(&name, usize::from(NAME) - 2)), name_style), " ".into()];
         let field = &scene.ui.planner.field;
-        if focused && field.editing {
+        if focused && field.editing && scene.ui.planner.asks.is_none() {
             let typed = harmless(&field.text).into_owned();
             spans.extend([styled("> ", theme.info), styled(format!("{typed}█"), theme.strong)]);
         } else {

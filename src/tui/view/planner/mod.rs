@@ -173,6 +173,18 @@ fn of_the_run(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
 fn candidates(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: Rect) {
     let theme = scene.theme;
     super::clear(buf, area);
+    if let (Some(question), Some(dollars)) = (&scene.ui.planner.asks, draft.dollars_to_type()) {
+        let last = format!(
+            "above {}: type {dollars} and Enter to launch: {}█",
+            format::money(draft.confirm_above),
+            scene.ui.planner.field.text
+        );
+        let lines = question.lines.iter().take_while(|line| !line.is_empty()).chain([&last]);
+        for (row, line) in (0..area.height).zip(lines) {
+            put(buf, area, row, [styled(format!(" {}", harmless(line)), theme.strong)]);
+        }
+        return;
+    }
     let keep = scene.ui.keymap.hint(Action::KeepText);
     let drop = scene.ui.keymap.hint(Action::DropText);
     let hint = words::how_to_type(draft.focus);
