@@ -111,8 +111,8 @@ impl Settings {
         let wire = to.wire(&mut wire)?;
         let (cache_dir, use_cache, runs_dir, group_commit) = to.store(&mut store, paths, flags)?;
         let batch = to.batch(&mut batch, env, flags)?;
-        let screen = to.screen(&mut screen)?;
         let (policy, catalog_file) = to.plan(&mut plan, flags)?;
+        let screen = to.screen(&mut screen)?;
         let mut limits = to.limits(&mut budget, flags)?;
         to.line("log-dir", paths.log_dir.display().to_string(), Origin::Default);
         let found = orgs::resolve(org_tables, env, &mut to.lines)?;
@@ -128,9 +128,9 @@ impl Settings {
             group_commit,
             confirm_above_usd,
             batch,
-            screen,
             policy,
             catalog_file,
+            screen,
             limits,
             log_dir: paths.log_dir.clone(),
             absent: found.absent,
@@ -268,30 +268,6 @@ impl Resolver<'_> {
         Ok(settings)
     }
 
-    fn screen(&mut self, table: &mut Table) -> Result<ScreenSettings, ConfigError> {
-        let default = ScreenSettings::default();
-        let at = (self.base_dir, self.home);
-        // A file is found from where the config file is.
-        let found = |name: String| match name.ends_with(".toml") {
-            true => absolute(Path::new(&name), at).display().to_string(),
-            false => name,
-        };
-        let theme = |raw: &Raw| rules::name_or_file(raw, &["dark", "light", "high-contrast", "mono"]).map(found);
-        let keymap = |raw: &Raw| rules::name_or_file(raw, &["default", "vim"]).map(found);
-        let mut of = |key| Setting::of(table, key);
-        let settings = ScreenSettings {
-            theme: self.value(of("theme"), default.theme, theme, String::clone)?,
-            keymap: self.value(of("keymap"), default.keymap, keymap, String::clone)?,
-            mouse: self.value(of("mouse"), default.mouse, rules::yes_or_no, bool::to_string)?,
-            ascii: self.value(of("ascii"), default.ascii, rules::yes_or_no, bool::to_string)?,
-            attention: self.value(of("attention"), default.attention, rules::attention, |attention| {
-                attention.as_str().to_owned()
-            })?,
-        };
-        table.finish()?;
-        Ok(settings)
-    }
-
     fn plan(&mut self, table: &mut Table, flags: &Overrides) -> Result<(RoutePolicy, Option<PathBuf>), ConfigError> {
         let default = RoutePolicy::default();
         let pref = Setting::of(table, "cost-pref").or_flag("--cost-pref", flags.cost_pref.clone().map(Raw::Text));
@@ -319,6 +295,30 @@ impl Resolver<'_> {
         })?;
         table.finish()?;
         Ok((policy, catalog))
+    }
+
+    fn screen(&mut self, table: &mut Table) -> Result<ScreenSettings, ConfigError> {
+        let default = ScreenSettings::default();
+        let at = (self.base_dir, self.home);
+        // A file is found from where the config file is.
+        let found = |name: String| match name.ends_with(".toml") {
+            true => absolute(Path::new(&name), at).display().to_string(),
+            false => name,
+        };
+        let theme = |raw: &Raw| rules::name_or_file(raw, &["dark", "light", "high-contrast", "mono"]).map(found);
+        let keymap = |raw: &Raw| rules::name_or_file(raw, &["default", "vim"]).map(found);
+        let mut of = |key| Setting::of(table, key);
+        let settings = ScreenSettings {
+            theme: self.value(of("theme"), default.theme, theme, String::clone)?,
+            keymap: self.value(of("keymap"), default.keymap, keymap, String::clone)?,
+            mouse: self.value(of("mouse"), default.mouse, rules::yes_or_no, bool::to_string)?,
+            ascii: self.value(of("ascii"), default.ascii, rules::yes_or_no, bool::to_string)?,
+            attention: self.value(of("attention"), default.attention, rules::attention, |attention| {
+                attention.as_str().to_owned()
+            })?,
+        };
+        table.finish()?;
+        Ok(settings)
     }
 
     /// Limits of what a run may cost; those of orgs and the deadline stand elsewhere.

@@ -31,12 +31,12 @@ pub struct Settings {
     pub confirm_above_usd: Money,
     /// How batches are driven.
     pub batch: BatchSettings,
-    /// How the screens look and behave.
-    pub screen: ScreenSettings,
     /// What the rules of the route work by.
     pub policy: RoutePolicy,
     /// A file that adds to the catalog of models; `None` is the built-in one alone.
     pub catalog_file: Option<PathBuf>,
+    /// How the screens look and behave.
+    pub screen: ScreenSettings,
     /// What a run may cost and do at most.
     pub limits: Limits,
     /// Directory of the log files.

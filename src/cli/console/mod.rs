@@ -187,8 +187,7 @@ pub(crate) enum Opening {
     Plan(Box<Planned>),
 }
 
-/// Shows the screens until the operator leaves. What is driven
-/// here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
+/// Shows the screens until the operator leaves. What is driven here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
 pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> Outcome {
     let mut options = options(shown, logging)?;
     let (first, planned) = match opening {
