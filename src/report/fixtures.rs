@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::model::limits::Limiter;
 use crate::model::series::{Course, Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{
-    BatchesView, Binding, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot, StoreView,
-    SubBatchView, WindowView,
+    BatchesView, Binding, BudgetView, Condition, LimiterView, OrgTotals, OrgView, ParkReason, RunView, Snapshot,
+    StoreView, SubBatchView, WindowView,
 };
 use crate::model::{
     AccountTrouble, Counts, Family, Level, Money, Notice, OrgId, Route, RunSlot, RunStatus, SubBatchStatus, Wall,
@@ -170,6 +170,19 @@ fn with(orgs: Vec<OrgView>, run: RunView) -> Snapshot {
 
 fn three() -> Vec<OrgView> {
     vec![org(0, "high-prio"), org(1, "batch"), org(2, "low-prio")]
+}
+
+/// A budget of which 83 % are used.
+pub(crate) fn budget() -> BudgetView {
+    BudgetView {
+        max_cost: Some(Money::from_usd(50.0)),
+        spent: Money::from_usd(40.5),
+        in_doubt: Money::from_usd(1.25),
+        reserved: Money::from_usd(4.2),
+        n_sent: 12_000,
+        offers_batch: true,
+        ..BudgetView::default()
+    }
 }
 
 /// Nothing sent yet.

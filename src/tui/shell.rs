@@ -297,7 +297,7 @@ impl Shell {
                     self.terminal_is_gone();
                 }
             }
-            Reaction::Log(to) => self.records.scroll(to),
+            Reaction::Log(to) => self.records.scroll(to, &self.ui.log.view(false)),
             Reaction::Call(text) => match self.attention {
                 Attention::None => {}
                 Attention::Bell => self.aside("\x07"),
@@ -428,6 +428,11 @@ impl Shell {
         let (Some(terminal), Some(_)) = (&mut self.terminal, &self.guard) else { return };
         let Ok(size) = terminal.size() else { return self.terminal_is_gone() };
         self.ui.size = (size.width, size.height);
+        if let Some(feed) = &self.feed {
+            self.records.take_in(feed.take());
+        }
+        self.ui.log.targets = self.records.targets().keys().cloned().collect();
+        self.ui.live.log_scrolled = self.records.is_scrolled();
         let mut frame = Buffer::empty(Rect::new(0, 0, size.width, size.height));
         let theme = self.ui.theme.map_or(self.theme, Theme::of);
         let scene = Scene {

@@ -104,6 +104,10 @@ pub enum LogMove {
     Up,
     /// Towards newer ones.
     Down,
+    /// Towards older records, by one.
+    LineUp,
+    /// Towards newer ones, by one.
+    LineDown,
     /// To the newest, and follow.
     Follow,
 }

@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What only the screens may name.
-const SCREEN_CRATES: &[&str] = &["ratatui", "crossterm", "tui_logger"];
+const SCREEN_CRATES: &[&str] = &["ratatui", "crossterm"];
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

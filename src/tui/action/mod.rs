@@ -158,6 +158,8 @@ pub enum Action {
     CapDown,
     /// Pause the selected org.
     PauseOrg,
+    /// Move what waits to batches, at half the price.
+    MoveToBatch,
     /// Revive the selected org.
     ReviveOrg,
     /// Select the next family of the selected org.
@@ -170,6 +172,18 @@ pub enum Action {
     LogDown,
     /// Follow the log again.
     LogFollow,
+    /// Scroll the log up by a line.
+    LogLineUp,
+    /// Scroll the log down by a line.
+    LogLineDown,
+    /// Select the next part of the program that logs.
+    LogTarget,
+    /// Select the part before.
+    LogPreviousTarget,
+    /// Show more of the selected part.
+    LogMore,
+    /// Show less of the selected part.
+    LogLess,
     /// Cancel the selected sub-batch; asks first.
     CancelSubBatch,
     /// Finish the run on the sync path; asks first.

@@ -1,15 +1,15 @@
 //! The live screen: which org is selected, how big the log is, and what the keys of orgs do.
 
 use crate::model::snapshot::Condition;
-use crate::model::{Mono, OrgId, Snapshot};
+use crate::model::{Command, Mono, OrgId, Snapshot};
 
 use super::Screen;
 use crate::tui::action::Context::{Live, Log};
 use crate::tui::action::{Action, ActionInfo, changing, entry};
 use crate::tui::attention::Called;
 use crate::tui::backstage::Attached;
-use crate::tui::commands::{change_cap, pause_org, say};
-use crate::tui::state::{Tone, UiState};
+use crate::tui::commands::{change_cap, pause_org, say, send};
+use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::update::{LogMove, Reaction};
 use crate::tui::view;
 
@@ -33,6 +33,14 @@ pub const ACTIONS: &[ActionInfo] = &[
         &["o"],
         "pause the org; its requests go to the others",
         Some("pause org"),
+        &[Live],
+    )),
+    changing(entry(
+        Action::MoveToBatch,
+        "move-to-batch",
+        &["B"],
+        "move what waits to batches at half price",
+        Some("to batch"),
         &[Live],
     )),
     changing(entry(
@@ -94,6 +102,7 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     match action {
         Action::PauseOrg | Action::ReviveOrg => pause_org(ui, action, snapshot, now),
         Action::CapUp | Action::CapDown => change_cap(ui, action == Action::CapUp, snapshot, now),
+        Action::MoveToBatch => move_to_batch(ui, snapshot, now),
         Action::LogUp | Action::LogDown | Action::LogFollow | Action::LogSize => scroll(ui, action),
         Action::NextOrg | Action::PreviousOrg | Action::OrgRight | Action::OrgLeft | Action::NextFamily => {
             select(ui, action, snapshot);
@@ -101,6 +110,12 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         }
         _ => Vec::new(),
     }
+}
+
+/// It is asked for without a gate: nothing is lost by it, and finishing on sync undoes it.
+fn move_to_batch(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    let Some(run) = shown_run(snapshot) else { return Vec::new() };
+    send(ui, Command::MoveToBatch { run: run.slot }, "move the rest to batches".to_owned(), None, now)
 }
 
 /// Scrolls the log pane, or changes its size.
@@ -176,6 +191,15 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
             Err("there is no other org".to_owned())
         }
         Action::ReviveOrg | Action::PauseOrg | Action::CapUp | Action::CapDown => of_org(action, ui, snapshot),
+        Action::MoveToBatch => {
+            let offered =
+                shown_run(snapshot).and_then(|run| run.budget.as_ref()).is_some_and(|budget| budget.offers_batch);
+            if offered && !ui.is_over(snapshot) {
+                Ok(())
+            } else {
+                Err("the move to batches is offered when 80 % of the run's budget is used".to_owned())
+            }
+        }
         Action::NextFamily if ui.selected_org(snapshot).is_none_or(|org| org.windows.len() < 2) => {
             Err("the selected org has one model family only".to_owned())
         }

@@ -90,7 +90,8 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
         Screen::Planner => Some(&ui.planner.field),
         Screen::Batches => Some(&ui.batches.search),
         Screen::Requests => Some(&ui.requests.filter),
-        Screen::Live | Screen::Log => None,
+        Screen::Log => Some(&ui.log.filter),
+        Screen::Live => None,
     }
 }
 
@@ -101,7 +102,8 @@ pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
         Screen::Planner => Some(&mut ui.planner.field),
         Screen::Batches => Some(&mut ui.batches.search),
         Screen::Requests => Some(&mut ui.requests.filter),
-        Screen::Live | Screen::Log => None,
+        Screen::Log => Some(&mut ui.log.filter),
+        Screen::Live => None,
     }
 }
 

@@ -405,3 +405,13 @@ fn finishing_on_sync_is_asked_and_what_is_asked_about_a_sub_batch_can_be_answere
     press(&mut ui, &snapshot, Action::CancelSubBatch);
     assert_eq!(ui.overlay, None);
 }
+
+#[test]
+fn the_rest_is_moved_to_batches_by_one_key_once_that_is_offered() {
+    let mut snapshot = fixtures::busy();
+    assert_eq!(commands(&after(&snapshot, &[Action::MoveToBatch]).1), []);
+    snapshot.runs[0].budget = Some(fixtures::budget());
+    assert_eq!(commands(&after(&snapshot, &[Action::MoveToBatch]).1), [Command::MoveToBatch { run: RUN }]);
+    let banners = crate::tui::view::banner::banners(&ui(), &snapshot, Mono::ZERO);
+    assert!(banners.iter().any(|banner| banner.text.contains("83 % of $50.00") && banner.text.contains("B moves")));
+}

@@ -1,6 +1,6 @@
 //! Lines across the screen: what stands in the way, what it means, and which key helps. The worst comes first.
 
-use crate::model::snapshot::{Condition, OrgView};
+use crate::model::snapshot::{Condition, OrgView, RunView};
 use crate::model::{Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::report::text::harmless;
@@ -104,8 +104,29 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         RunStatus::Holding => Some(banner(Weight::Needy, format!("HOLDING{because}"))),
         RunStatus::Paused => Some(banner(Weight::Waiting, format!("PAUSED{because} — space to go on"))),
         RunStatus::Draining if ui.leaving.is_none() => Some(banner(Weight::Waiting, format!("DRAINING{because}"))),
-        RunStatus::Planned | RunStatus::Running | RunStatus::Draining => None,
+        RunStatus::Running => budget(ui, run),
+        RunStatus::Planned | RunStatus::Draining => None,
     }
+}
+
+/// The budget, when it wants a decision, or keeps the next request back.
+fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
+    let budget = run.budget.as_ref()?;
+    let used = budget.percent().map_or(String::new(), |percent| format!("{percent} % of "));
+    let limit = budget.max_cost.map_or(String::new(), format::money);
+    let out = format::money(budget.reserved);
+    if budget.offers_batch {
+        let key = ui.keymap.hint(Action::MoveToBatch);
+        let text = format!(
+            "BUDGET: {used}{limit} is used, {out} more is out at the worst · {key} moves the rest to batches, half price"
+        );
+        return Some(banner(Weight::Waiting, text));
+    }
+    let blocked = budget.blocked.as_deref().map(harmless)?;
+    Some(banner(
+        Weight::Waiting,
+        format!("BUDGET: {blocked} admits no more; waiting for what is out ({out} at the worst)"),
+    ))
 }
 
 /// Orgs that wait for the operator, by name; one line for all of them.

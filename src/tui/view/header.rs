@@ -134,7 +134,11 @@ fn figures(scene: &Scene<'_>, run: &RunView, short: bool) -> Vec<Vec<Span<'stati
     if !short {
         out.push(named("elapsed", format::span(run.wall_ms.saturating_add(age))));
     }
-    out.push(vec![styled(format::money(run.cost), theme.text)]);
+    let mut cost = vec![styled(format::money(run.cost), theme.text)];
+    if let Some(limit) = run.budget.as_ref().and_then(|budget| budget.max_cost) {
+        cost.push(styled(format!(" of {}", format::money(limit)), theme.dim));
+    }
+    out.push(cost);
     if run.n_possibly_charged > 0 {
         let figure = format::count(run.n_possibly_charged);
         out.push(if short {

@@ -3,7 +3,7 @@
 
 use ratatui::buffer::Buffer;
 
-use super::tests::{FixedLog, looks_of, text_of};
+use super::tests::{looks_of, text_of, two_records};
 use super::*;
 use crate::report::fixtures;
 use crate::tui::backstage::{Driver, RunsFound};
@@ -37,7 +37,7 @@ fn frame_of(ui: &UiState, snapshot: &Snapshot, (columns, rows): (u16, u16), them
     let ui = UiState { size: (columns, rows), ..ui.clone() };
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
     let theme = Theme::of(theme);
-    let scene = Scene { ui: &ui, snapshot, theme: &theme, log: &FixedLog, ascii: false, now: Mono::ZERO };
+    let scene = Scene { ui: &ui, snapshot, theme: &theme, log: &two_records(), ascii: false, now: Mono::ZERO };
     render(&mut buf, &scene);
     buf
 }

@@ -12,6 +12,7 @@ pub mod header;
 pub mod help;
 pub mod hit;
 pub mod layout;
+pub mod log;
 pub mod panes;
 pub mod pictures;
 pub mod planner;
@@ -35,7 +36,7 @@ use ratatui::text::{Line, Span};
 use crate::model::{Mono, Snapshot};
 use crate::report::text;
 use crate::tui::field::TextField;
-use crate::tui::log::LogPane;
+use crate::tui::log::Records;
 use crate::tui::screens::Screen;
 use crate::tui::state::{Overlay, UiState};
 use crate::tui::theme::Theme;
@@ -52,8 +53,8 @@ pub struct Scene<'s> {
     pub snapshot: &'s Snapshot,
     /// How things look.
     pub theme: &'s Theme,
-    /// What the log pane shows.
-    pub log: &'s dyn LogPane,
+    /// What was logged.
+    pub log: &'s Records,
     /// ASCII only.
     pub ascii: bool,
     /// For countdowns and ages.
@@ -105,11 +106,11 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             Screen::Live => {
                 orgs(buf, scene, &layout);
                 pictures::board::render(buf, scene, layout.pictures);
-                log(buf, scene, layout.log);
+                log::pane(buf, scene, layout.log);
             }
             Screen::Batches => batches::render(buf, scene, &scene.ui.batches, middle),
             Screen::Requests => requests::render(buf, scene, middle),
-            Screen::Log => log(buf, scene, middle),
+            Screen::Log => log::screen(buf, scene, middle),
         }
         footer::render(buf, scene, &layout);
         match &scene.ui.overlay {
@@ -149,24 +150,6 @@ fn orgs(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
         }
         OrgShape::Rows { lines } => rows::render(buf, scene, layout, lines),
     }
-}
-
-/// The log: a rule with its title, then the newest records.
-fn log(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
-    if area.height < 2 {
-        return;
-    }
-    let mut title = " log ".to_owned();
-    if scene.ui.live.log_scrolled {
-        title.push_str(&format!(
-            "· scrolled up, {} follows ",
-            scene.ui.keymap.hint(crate::tui::action::Action::LogFollow)
-        ));
-    }
-    let rule = rule(&format!("──{title}"), usize::from(area.width));
-    put(buf, area, 0, [Span::styled(rule, scene.theme.frame)]);
-    let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    scene.log.render(body.intersection(buf.area), buf, scene.theme);
 }
 
 /// A rule across the screen that begins with a title.

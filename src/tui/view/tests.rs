@@ -8,28 +8,33 @@ use super::*;
 use crate::model::{Family, OrgId};
 use crate::report::fixtures;
 use crate::tui::field::TextField;
+use crate::tui::log::Record;
 use crate::tui::screens::batches::BatchesUi;
 use crate::tui::screens::live::{LiveUi, LogSize};
 use crate::tui::state::{Ask, CapAsk, Deed, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
-/// A log pane that shows fixed lines.
-pub(super) struct FixedLog;
-
-impl LogPane for FixedLog {
-    fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
-        let lines =
-            [" 10:00:03 WARN  batch: 25 answers 429, window 100 → 50, closed for 42s", " 10:00:04 INFO  second"];
-        for (row, line) in (0..area.height).zip(lines) {
-            put(buf, area, row, [Span::styled(line, theme.text)]);
-        }
-    }
+/// Two records.
+pub(super) fn two_records() -> Records {
+    let record = |seq, level, text: &str| Record {
+        seq,
+        at: crate::model::Wall(36_002_000 + i64::try_from(seq).unwrap() * 1_000),
+        level,
+        target: "fandeck::engine".to_owned(),
+        text: text.to_owned(),
+    };
+    let mut records = Records::default();
+    records.take_in([
+        record(1, tracing::Level::WARN, "batch: 25 answers 429, window 100 → 50, closed for 42s"),
+        record(2, tracing::Level::INFO, "second"),
+    ]);
+    records
 }
 
 fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
     let ui = UiState { size: (columns, rows), ..ui };
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let scene = Scene { ui: &ui, snapshot, theme: &Theme::of(theme), log: &FixedLog, ascii, now: Mono::ZERO };
+    let scene = Scene { ui: &ui, snapshot, theme: &Theme::of(theme), log: &two_records(), ascii, now: Mono::ZERO };
     render(&mut buf, &scene);
     buf
 }
@@ -179,9 +184,9 @@ screens! {
 #[test]
 fn a_big_log_leaves_the_orgs_their_place_or_takes_all() {
     for log_size in [LogSize::Half, LogSize::Full] {
-        let ui = UiState { live: LiveUi { log_size, log_scrolled: true, ..LiveUi::default() }, ..UiState::default() };
+        let ui = UiState { live: LiveUi { log_size, ..LiveUi::default() }, ..UiState::default() };
         let shown = screen(&fixtures::storm(), ui, COMPACT);
-        assert!(shown.contains("second") && shown.contains("scrolled up, End follows"), "{shown}");
+        assert!(shown.contains("second"), "{shown}");
     }
 }
 

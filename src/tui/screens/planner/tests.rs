@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::model::{CostPref, Family, PathChoice, Route, Snapshot};
 use crate::plan::{Figure, Knobs, Limits, OrgKnobs};
 use crate::tui::screens::Screen;
+use crate::tui::state::Overlay;
 use crate::tui::update::{Msg, update};
 
 /// A draft of 141,600 requests over three orgs, the limits of one of them known.
@@ -174,4 +175,78 @@ fn without_anything_to_plan_leaving_and_other_screens_work_all_the_same() {
     press(&mut ui, &[Action::KnobUp]);
     assert!(ui.toast.as_ref().unwrap().text.contains("fandeck plan"));
     assert!(!update(&mut ui, Msg::Act(Action::Quit), &Snapshot::default(), Mono::ZERO).is_empty());
+}
+
+#[test]
+fn a_launch_repeats_route_cost_and_orgs_and_orders_what_is_on_the_screen() {
+    let mut ui = screen(Some("judge.jsonl"));
+    focus(&mut ui, Knob::Org(1));
+    press(&mut ui, &[Action::KnobUp]);
+    focus(&mut ui, Knob::Procs);
+    press(&mut ui, &[Action::KnobUp, Action::Launch]);
+    let Some(Overlay::Confirm { ask, .. }) = &ui.overlay else { panic!("no gate") };
+    let text = ask.lines.join("\n");
+    for words in [
+        "judge.jsonl: 141,600 requests to claude-haiku-4-5",
+        "route  sync",
+        "cost   $178.42 expected",
+        "orgs   high-prio, low-prio",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let reactions = update(&mut ui, Msg::Act(Action::Agree), &Snapshot::default(), Mono::ZERO);
+    let [Reaction::Ask { errand: Errand::Launch(order), .. }] = &reactions[..] else { panic!("{reactions:?}") };
+    assert_eq!((order.procs, order.agreed, order.route), (2, 141_600, Route::Sync));
+    assert_eq!(order.orgs, ["high-prio", "low-prio"]);
+}
+
+#[test]
+fn a_dear_launch_is_agreed_to_by_typing_its_dollars_and_by_nothing_else() {
+    let mut ui = screen(Some("judge.jsonl"));
+    ui.planner.draft.as_mut().unwrap().confirm_above = crate::model::Money::from_usd(50.0);
+    let answer = |ui: &mut UiState, text: &str| {
+        press(ui, &[Action::Launch]);
+        assert!(ui.overlay.is_none() && ui.planner.field.editing);
+        text.chars().for_each(|c| drop(update(ui, Msg::Type(c), &Snapshot::default(), Mono::ZERO)));
+        update(ui, Msg::Act(Action::KeepText), &Snapshot::default(), Mono::ZERO)
+    };
+    assert_eq!(answer(&mut ui, "y"), []);
+    assert!(ui.toast.as_ref().unwrap().text.contains("not launched") && !ui.planner.field.editing);
+    assert_eq!(answer(&mut ui, ""), []);
+    assert_eq!(answer(&mut ui, "$179").len(), 1);
+    press(&mut ui, &[Action::Launch, Action::DropText]);
+    assert_eq!((ui.planner.asks.as_ref(), ui.planner.field.editing), (None, false));
+}
+
+#[test]
+fn what_is_no_plan_of_the_input_as_it_is_cannot_be_launched_and_says_why() {
+    let refusal = |change: &dyn Fn(&mut UiState), input| {
+        let mut ui = screen(input);
+        change(&mut ui);
+        press(&mut ui, &[Action::Launch]);
+        assert!(ui.overlay.is_none());
+        ui.toast.unwrap().text
+    };
+    assert!(refusal(&|_| {}, None).contains("there is no input"));
+    let other = |ui: &mut UiState| ui.planner.draft.as_mut().unwrap().set_model("claude-opus-4-8");
+    assert!(refusal(&other, Some("a")).contains("the requests name claude-haiku-4-5"));
+    let none = |ui: &mut UiState| {
+        (0..3).for_each(|ix| {
+            focus(ui, Knob::Org(ix));
+            press(ui, &[Action::KnobUp]);
+        });
+    };
+    assert!(refusal(&none, Some("a")).contains("no org is chosen"));
+    assert!(refusal(&|ui| ui.read_only = true, Some("a")).contains("read-only"));
+}
+
+#[test]
+fn the_input_is_audited_once_when_the_planner_is_shown() {
+    let mut ui = screen(Some("judge.jsonl"));
+    let shown = |ui: &mut UiState| crate::tui::screens::shown(ui);
+    assert_eq!(shown(&mut ui), [Reaction::Ask { ticket: 0, errand: Errand::AuditInput }]);
+    assert_eq!(shown(&mut ui), []);
+    let answer = crate::tui::backstage::Answer::Audited(Err("failed to open it".to_owned()));
+    update(&mut ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), Mono::ZERO);
+    assert_eq!(plan_of(&ui).audited, Audited::Failed("failed to open it".to_owned()));
 }

@@ -52,7 +52,8 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     latency::render(buf, histogram, org, scene.theme);
     let run = shown_run(snapshot);
     if let Some(run) = run {
-        cost::render(buf, costs, run, None, scene.theme);
+        let budget = run.budget.as_ref().and_then(|budget| budget.max_cost);
+        cost::render(buf, costs, run, budget, scene.theme);
     }
     let (gauges, bars) = split_columns(lower, chart.width);
     headroom::render(buf, gauges, &snapshot.orgs, scene.ui.age_ms(scene.now), scene.theme);

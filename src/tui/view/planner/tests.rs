@@ -5,19 +5,13 @@ use super::*;
 use crate::model::{Figure, Finding, Money, Mono, Severity, Snapshot};
 use crate::report::text;
 use crate::tui::field::TextField;
-use crate::tui::log::LogPane;
+use crate::tui::log::Records;
 use crate::tui::screens::Screen;
 use crate::tui::screens::planner::draft::Audited;
 use crate::tui::screens::planner::tests::draft;
 use crate::tui::screens::planner::{Knob, KnobPart, PlannerUi};
 use crate::tui::theme::{Theme, ThemeName};
 use crate::tui::update::{Msg, update};
-
-struct NoLog;
-
-impl LogPane for NoLog {
-    fn render(&self, _: Rect, _: &mut Buffer, _: &Theme) {}
-}
 
 fn screen(size: (u16, u16), change: impl FnOnce(&mut Draft)) -> UiState {
     let mut draft = draft(Some("judge.jsonl"));
@@ -42,10 +36,10 @@ fn finding() -> Finding {
 fn drawn(ui: &UiState, ascii: bool) -> String {
     let mut buf = Buffer::empty(Rect::new(0, 0, ui.size.0, ui.size.1));
     let snapshot = Snapshot::default();
-    let theme = Theme::of(ThemeName::Dark);
+    let (theme, log) = (Theme::of(ThemeName::Dark), Records::default());
     super::super::render(
         &mut buf,
-        &Scene { ui, snapshot: &snapshot, theme: &theme, log: &NoLog, ascii, now: Mono::ZERO },
+        &Scene { ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO },
     );
     let mut out = String::new();
     for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {

@@ -12,9 +12,9 @@ use crate::tui::action::Action;
 use crate::tui::theme::Theme;
 use crate::tui::view::{Scene, put, put_right, styled};
 
-/// The glyph of a class, as in the bar of outcomes.
+/// The glyph of a class: those of the bar of outcomes, but for the two that would fill the column with blocks.
 pub(super) fn glyph(class: Class) -> char {
-    ['▓', '█', '▚', '×', '↻'][class as usize]
+    ['○', '✓', '▚', '×', '↻'][class as usize]
 }
 
 /// Its style, as in the bar of outcomes.
@@ -45,7 +45,7 @@ impl Columns {
 /// Draws it.
 ///
 /// ```text
-///  all 20,005 · ▓ cached 1,000 · █ succeeded 18,955 · ▚ refused 40 · × invalid 5 · ↻ re-drivable 5        input order
+///  all 20,005 · ○ cached 1,000 · ✓ succeeded 18,955 · ▚ refused 40 · × invalid 5 · ↻ re-drivable 5        input order
 ///  / error:overloaded                                                                               5 of 20,005 match
 ///          #  id                       outcome        org            tries  latency      cost  answer or error
 ///  ›      12  judge-000012             ↻ re-drivable  high-prio          3     1.2s     $0.00  overloaded_error: Overl…

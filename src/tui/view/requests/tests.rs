@@ -11,12 +11,6 @@ use crate::tui::screens::requests::RequestsUi;
 use crate::tui::state::UiState;
 use crate::tui::theme::{Theme, ThemeName};
 
-struct NoLog;
-
-impl crate::tui::log::LogPane for NoLog {
-    fn render(&self, _: Rect, _: &mut Buffer, _: &Theme) {}
-}
-
 fn row(no: u32, id: &str, class: Class, error: &str, excerpt: &str) -> RequestRow {
     RequestRow {
         no: RequestNo(no),
@@ -93,7 +87,8 @@ fn drawn(ui: &UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: boo
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
     let snapshot = fixtures::busy();
     let theme = Theme::of(theme);
-    let scene = Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log: &NoLog, ascii, now: Mono::ZERO };
+    let log = crate::tui::log::Records::default();
+    let scene = Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO };
     crate::tui::view::render(&mut buf, &scene);
     buf
 }
@@ -155,7 +150,7 @@ fn t6_no_text_of_a_request_commands_the_terminal_or_shifts_a_column() {
         let rows = buf.content.chunks(120).skip(10).take(6);
         rows.filter_map(|row| row.iter().position(|cell| Some(cell.symbol()) == glyph.as_deref())).max()
     };
-    let all: Vec<_> = ["▓", "█", "▚", "×", "↻"].map(column).to_vec();
+    let all: Vec<_> = ["○", "✓", "▚", "×", "↻"].map(column).to_vec();
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:?}");
 }
 

@@ -1,33 +1,30 @@
-//! Where log records go: to a file, and to the log pane; never to the terminal.
+//! Where log records go: to a file, and to the screens; never to the terminal.
 //!
 //! One layer takes every record, makes one line of it, removes key material and control characters, and hands it to
-//! both. `tui-logger` keeps the lines for the pane. Its own layer is not used because it cannot be scrubbed, and its
-//! mover thread is not started because it wakes a hundred times a second for ever: records are moved when the pane is
-//! drawn, and before the ring that holds them meanwhile runs full.
+//! both. The screens have a ring of their own ([`records`]): the layer puts a record into an inbox, and the screen takes all
+//! of it out before it draws, so that nobody who logs waits for a picture. `tui-logger` was given up for that: its ring
+//! cannot be searched, its mover thread wakes a hundred times a second for ever, and what it lost it tells as a record.
 
+pub mod records;
+
+use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 use tokio::sync::Notify;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tui_logger::{ExtLogRecord, LogFormatter, TuiLoggerWidget, TuiWidgetEvent, TuiWidgetState};
 
-use super::theme::Theme;
-use super::update::LogMove;
-use crate::model::Scrubber;
+use crate::model::{Scrubber, Wall};
 use crate::report::text;
+
+pub use records::{LogView, Record, Records};
 
 /// What to keep, and where.
 #[derive(Debug, Clone, Default)]
@@ -68,31 +65,48 @@ pub enum LogError {
     Installed,
 }
 
-/// Tells the screen that records came, without polling.
+/// Hands records to the screen, and tells it that some came, without polling.
 #[derive(Debug, Clone, Default)]
 pub struct LogFeed(Arc<Feed>);
 
 #[derive(Debug, Default)]
 struct Feed {
-    records: AtomicU64,
+    inbox: Mutex<Inbox>,
     news: Notify,
 }
 
-impl LogFeed {
+#[derive(Debug, Default)]
+struct Inbox {
+    records: VecDeque<Record>,
     /// Records so far.
-    pub fn count(&self) -> u64 {
-        self.0.records.load(Ordering::Relaxed)
-    }
+    n: u64,
+}
 
+/// Most records that wait for the screen: it takes them out twenty times a second, unless its terminal is blocked.
+const INBOX: usize = 4_000;
+
+impl LogFeed {
     /// Waits for a record that came after the last wait.
     pub async fn news(&self) {
         self.0.news.notified().await;
     }
 
-    fn add(&self) -> u64 {
-        let before = self.0.records.fetch_add(1, Ordering::Relaxed);
+    /// The records that came since the last call, oldest first.
+    pub fn take(&self) -> VecDeque<Record> {
+        std::mem::take(&mut self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner).records)
+    }
+
+    fn add(&self, level: tracing::Level, target: &str, text: &str) {
+        let at = Wall(jiff::Timestamp::now().as_millisecond());
+        let mut inbox = self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.n += 1;
+        if inbox.records.len() == INBOX {
+            inbox.records.pop_front();
+        }
+        let record = Record { seq: inbox.n, at, level, target: target.to_owned(), text: text.to_owned() };
+        inbox.records.push_back(record);
+        drop(inbox);
         self.0.news.notify_one();
-        before + 1
     }
 }
 
@@ -116,7 +130,6 @@ pub fn init(settings: &LogSettings) -> Result<LogFeed, LogError> {
 pub fn layer(settings: &LogSettings) -> Result<(RecordLayer, LogFeed), LogError> {
     let file = settings.file.as_deref().map(open).transpose()?;
     let feed = LogFeed::default();
-    tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     let layer = RecordLayer {
         file: file.map(Mutex::new),
         screen: settings.screen,
@@ -144,9 +157,6 @@ pub struct RecordLayer {
     feed: LogFeed,
 }
 
-/// A quarter of the ring of `tui-logger` that holds records until they are moved.
-const MOVE_EVERY: u64 = 250;
-
 impl<S: tracing::Subscriber> Layer<S> for RecordLayer {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         let meta = event.metadata();
@@ -163,23 +173,8 @@ impl<S: tracing::Subscriber> Layer<S> for RecordLayer {
             let _ = file.lock().unwrap_or_else(PoisonError::into_inner).write_all(record.as_bytes());
         }
         if self.screen {
-            let mut record = log::Record::builder();
-            record.level(level(*meta.level())).target(target);
-            tui_logger::Drain::new().log(&record.args(format_args!("{line}")).build());
-            if self.feed.add().is_multiple_of(MOVE_EVERY) {
-                tui_logger::move_events();
-            }
+            self.feed.add(*meta.level(), target, &line);
         }
-    }
-}
-
-fn level(level: tracing::Level) -> log::Level {
-    match level {
-        tracing::Level::ERROR => log::Level::Error,
-        tracing::Level::WARN => log::Level::Warn,
-        tracing::Level::INFO => log::Level::Info,
-        tracing::Level::DEBUG => log::Level::Debug,
-        tracing::Level::TRACE => log::Level::Trace,
     }
 }
 
@@ -228,83 +223,10 @@ impl Visit for Fields {
     }
 }
 
-/// Something that shows records. Drawing goes through this seam so that the views stay pure in tests.
-pub trait LogPane {
-    /// Draws the newest records into `area`.
-    fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme);
-}
-
-/// The records that `tui-logger` keeps.
-#[derive(Default)]
-pub struct Records {
-    state: TuiWidgetState,
-}
-
-impl fmt::Debug for Records {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Records")
-    }
-}
-
-impl Records {
-    /// Scrolls by half a page, or follows again.
-    pub fn scroll(&self, to: LogMove) {
-        self.state.transition(match to {
-            LogMove::Up => TuiWidgetEvent::PrevPageKey,
-            LogMove::Down => TuiWidgetEvent::NextPageKey,
-            LogMove::Follow => TuiWidgetEvent::EscapeKey,
-        });
-    }
-}
-
-impl LogPane for Records {
-    fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
-        tui_logger::move_events();
-        TuiLoggerWidget::default().formatter(Box::new(Formatter(*theme))).state(&self.state).render(area, buf);
-    }
-}
-
-/// `10:00:03 WARN  text`, broken into as many lines as it takes.
-struct Formatter(Theme);
-
-/// Columns of the time and the level, with the blanks around them.
-const STAMP: usize = 16;
-
-impl LogFormatter for Formatter {
-    fn min_width(&self) -> u16 {
-        10
-    }
-
-    fn format(&self, width: usize, record: &ExtLogRecord) -> Vec<Line<'_>> {
-        let at = record.timestamp.strftime("%H:%M:%S").to_string();
-        lines(&self.0, &at, record.level, record.msg(), width)
-    }
-}
-
-/// The lines of a record at a width.
-fn lines(theme: &Theme, at: &str, level: log::Level, message: &str, width: usize) -> Vec<Line<'static>> {
-    let style = match level {
-        log::Level::Error => theme.bad,
-        log::Level::Warn => theme.warn,
-        log::Level::Info => theme.text,
-        log::Level::Debug | log::Level::Trace => theme.dim,
-    };
-    let stamp = format!(" {at} {level:<5} ");
-    text::wrap(message, width.saturating_sub(STAMP + 1))
-        .into_iter()
-        .enumerate()
-        .map(|(n, part)| {
-            let first = if n == 0 { Span::styled(stamp.clone(), theme.dim) } else { Span::raw(" ".repeat(STAMP)) };
-            Line::from(vec![first, Span::styled(part, style)])
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Secret;
-    use crate::tui::theme::ThemeName;
 
     fn logged(record: impl FnOnce()) -> (String, LogFeed) {
         let dir = tempfile::tempdir().unwrap();
@@ -343,11 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_record_is_broken_under_its_text_and_never_wider_than_the_pane() {
-        let theme = Theme::of(ThemeName::Mono);
-        let shown = lines(&theme, "10:00:03", log::Level::Warn, "batch: 25 answers 429, window 100 → 50", 40);
-        assert_eq!(shown.len(), 2);
-        assert!(shown.iter().all(|line| line.width() <= 40), "{shown:?}");
-        assert!(shown[1].to_string().starts_with("                w"), "{shown:?}");
+    fn a_terminal_that_is_blocked_costs_the_oldest_records_and_no_memory() {
+        let feed = LogFeed::default();
+        for n in 0..=INBOX {
+            feed.add(tracing::Level::INFO, "t", &n.to_string());
+        }
+        let taken = feed.take();
+        assert_eq!((taken.len(), taken[0].seq, taken[0].text.as_str()), (INBOX, 2, "1"));
+        assert!(feed.take().is_empty());
     }
 }
