@@ -36,6 +36,7 @@ mod resume;
 mod review;
 mod run;
 mod runs;
+mod sabotage;
 mod setup;
 mod shell;
 mod signals;

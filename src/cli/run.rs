@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
     let new = NewRun::plan(args, indexed, &setup)?;
     if !args.drive.yes {
-        gate::before_run(&new.indexed, &new.open, &setup)?;
+        gate::before_run(&new.indexed, &new.open, &setup, new.plan.route)?;
     }
     let (ready, indexed) = new.start(claim, args, &setup)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
@@ -75,7 +75,7 @@ impl NewRun {
     pub(crate) fn plan(args: &RunArgs, indexed: Indexed, setup: &Setup) -> Result<NewRun, Failure> {
         let open = expected_open(&indexed);
         let plan = plan_of(&indexed, &open, &asked(args, setup), setup);
-        gate::refuses(&indexed, &open, setup, Money::ZERO)?;
+        gate::refuses(&indexed, &open, setup, Money::ZERO, plan.route)?;
         Ok(NewRun { plan, indexed, open })
     }
 

@@ -26,6 +26,7 @@ use super::launch::Specs;
 use super::logging::Logging;
 use super::out;
 use super::planner::Planned;
+use super::sabotage;
 use super::setup;
 use super::signals::{Ended, Signals};
 
@@ -119,10 +120,13 @@ impl Backstage for Console {
         let console = self.clone();
         let config = self.0.config.clone();
         match errand {
-            Errand::ListRuns => self.spawn(async move {
-                console.settle().await;
-                Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
-            }),
+            Errand::ListRuns => {
+                sabotage::screen();
+                self.spawn(async move {
+                    console.settle().await;
+                    Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
+                })
+            }
             Errand::Open { dir } => self.spawn(async move {
                 console.settle().await;
                 let runtime = Handle::current();
