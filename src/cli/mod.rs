@@ -29,6 +29,7 @@ mod out;
 mod pilot;
 mod plan;
 mod planned;
+mod planner;
 mod realised;
 mod report;
 mod rescue;
