@@ -166,7 +166,7 @@ pub(crate) enum PathArg {
 }
 
 /// `fandeck run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// The file of requests, one JSON object with custom_id and params a line; - reads standard input
     #[arg(value_name = "INPUT")]
@@ -243,6 +243,9 @@ pub(crate) struct PlanArgs {
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// No screen: print the plan. Chosen by itself when there is no terminal
+    #[arg(long)]
+    pub headless: bool,
     /// As one JSON object
     #[arg(long)]
     pub json: bool,
@@ -463,6 +466,9 @@ pub(crate) struct DemoArgs {
     /// Scenario, by name or by file
     #[arg(long, value_name = "NAME|FILE", default_value = "demo")]
     pub scenario: String,
+    /// Which way the requests go; auto is as the scenario says
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
     /// How many times faster than real the simulated clock runs; without it, as the scenario says
     #[arg(long, value_name = "X")]
     pub time_scale: Option<f64>,
@@ -483,6 +489,7 @@ impl DemoArgs {
         DemoArgs {
             requests: None,
             scenario: "demo".to_owned(),
+            path: PathArg::Auto,
             time_scale: None,
             seed: 1,
             run_dir: None,

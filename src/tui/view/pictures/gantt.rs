@@ -50,13 +50,15 @@ pub fn render(buf: &mut Buffer, area: Rect, view: &BatchesView, now: Wall, aged_
     if body.height < ROWS_MIN - 1 || columns < 8 || spans.is_empty() {
         return;
     }
-    let whole = spans.iter().map(|span| span.to.max(span.stuck_at.unwrap_or(0))).max().unwrap_or(1).max(1);
+    let elapsed = spans.iter().map(|span| span.to).max().unwrap_or(0).max(1);
+    // A threshold that is far away would press the bars together: it is drawn when it comes near.
+    let near = spans.iter().filter_map(|span| span.stuck_at).filter(|at| *at <= elapsed.saturating_mul(2)).max();
+    let whole = elapsed.max(near.unwrap_or(0));
     let rows = body.height - 1;
     let hidden = spans.len().saturating_sub(usize::from(rows));
     for (row, span) in (0..rows).zip(&spans) {
         put(buf, body, row, line(span, whole, columns, theme));
     }
-    let elapsed = spans.iter().map(|span| span.to).max().unwrap_or(0);
     put(buf, body, rows, [styled(foot(elapsed, whole, columns, hidden), theme.dim)]);
 }
 
@@ -100,7 +102,7 @@ fn line(span: &Extent<'_>, whole: u64, columns: usize, theme: &Theme) -> Vec<Spa
     let from = at(span.from).min(columns - 1);
     let to = at(span.to).clamp(from + 1, columns);
     let (glyph, style) = look(span.sub, theme);
-    let mark = span.stuck_at.map(|ms| at(ms).min(columns - 1));
+    let mark = span.stuck_at.filter(|ms| *ms <= whole).map(|ms| at(ms).min(columns - 1));
     let label = format!("{} {} ", fit_right(&span.sub.index.to_string(), 4), fit(&harmless(&span.sub.org), NAME - 6));
     let mut spans = vec![styled(label, theme.text)];
     let (mut run, mut run_style) = (String::new(), style);

@@ -16,7 +16,7 @@ use super::titled;
 /// Columns of an org's name.
 const NAME: usize = 12;
 /// Columns of everything but the name and the gauge.
-const FIGURES: usize = 8 + 6 + 2 + 14 + 12;
+const FIGURES: usize = 8 + 6 + 3 + 14 + 12;
 
 /// Rows that it wants: the title, and a row for each limiter.
 pub fn rows_wanted(orgs: &[OrgView]) -> u16 {
@@ -76,7 +76,7 @@ fn line(
         styled(format!("{:>5} ", format::percent(limiter.headroom)), style),
     ];
     spans.extend(bars::gauge(limiter.headroom, gauge, style, theme.dim));
-    spans.push(styled(fit_right(&left, 14), theme.text));
+    spans.push(styled(format!(" {}", fit_right(&left, 14)), theme.text));
     spans.push(styled(format!("  {}", fit(&full, 12)), theme.dim));
     if binds {
         spans.push(styled(" binds", theme.warn));

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::*;
-use crate::model::{Money, Wall};
+use crate::model::Money;
 use crate::report::fixtures;
 use crate::tui::theme::ThemeName;
 
@@ -136,5 +136,16 @@ fn a_sub_batch_over_the_threshold_is_marked_where_it_became_stuck() {
     let shown = text_of(&drawn(gantt_batches, 98, 12, ThemeName::Dark));
     let row = shown.lines().find(|line| line.contains(" 2 batch")).unwrap();
     assert!(row.contains('│') && row.trim_end().ends_with("4h01m"), "{shown}");
-    let _ = Wall(0);
+}
+
+#[test]
+fn a_threshold_that_is_far_away_does_not_press_the_bars_together() {
+    let snapshot = fixtures::batches();
+    let mut view = (**snapshot.runs[0].batches.as_ref().unwrap()).clone();
+    view.threshold_ms = Some(400 * 3_600_000);
+    let mut buf = Buffer::empty(Rect::new(0, 0, 98, 12));
+    gantt::render(&mut buf, Rect::new(0, 0, 98, 12), &view, snapshot.at, 0, &Theme::of(ThemeName::Dark));
+    let shown = text_of(&buf);
+    assert!(shown.lines().skip(1).all(|line| !line.contains('│')), "{shown}");
+    assert!(shown.matches('▒').count() > 60, "{shown}");
 }
