@@ -463,6 +463,9 @@ pub(crate) struct DemoArgs {
     /// Scenario, by name or by file
     #[arg(long, value_name = "NAME|FILE", default_value = "demo")]
     pub scenario: String,
+    /// Which way the requests go; auto is as the scenario says
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
     /// How many times faster than real the simulated clock runs; without it, as the scenario says
     #[arg(long, value_name = "X")]
     pub time_scale: Option<f64>,
@@ -483,6 +486,7 @@ impl DemoArgs {
         DemoArgs {
             requests: None,
             scenario: "demo".to_owned(),
+            path: PathArg::Auto,
             time_scale: None,
             seed: 1,
             run_dir: None,

@@ -20,6 +20,7 @@ use super::front::Front;
 use super::launch::store_failure;
 use super::out;
 use super::setup::Setup;
+use super::simulated::Simulated;
 
 /// How long an owner has for its answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,6 +39,12 @@ pub(crate) fn cancel(args: &CancelArgs) -> Outcome {
             return out::print(&format!("{name} is {} already: there is nothing to cancel\n", entry.status));
         }
         other => return Err(Failure::usage(format!("{name} is {other}: it cannot be canceled"))),
+    }
+    if peek.owner.is_none() && Simulated::of_run(&peek.run).is_some() {
+        return Err(Failure::usage(format!(
+            "{name} was at the simulated API of a demo, which ended with its process; `fandeck resume {}` makes it anew",
+            args.dir.display()
+        )));
     }
     confirm(entry, args.yes)?;
     if peek.owner.is_some() { by_owner(&args.dir, entry) } else { here(args, entry.index) }
@@ -71,8 +78,9 @@ fn confirm(entry: &SubBatchEntry, yes: bool) -> Result<(), Failure> {
         return Err(Failure::usage("there is no terminal to ask on; say --yes"));
     }
     let age = entry.began_at().map_or(0, |began| stamp::now().0.saturating_sub(began.0));
+    let guess = if entry.adopted { " It was adopted by a guess: it may be a colleague's." } else { "" };
     let question = format!(
-        "{}: {} requests, {} old, at {}. What it has processed is paid and kept; the rest goes to the sync path at its full price.\nCancel it? [y/N] ",
+        "{}: {} requests, {} old, at {}.{guess} What it has processed is paid and kept; the rest goes to the sync path at its full price.\nCancel it? [y/N] ",
         name(entry),
         format::count(u64::from(entry.n_requests)),
         format::span(u64::try_from(age).unwrap_or(0)),

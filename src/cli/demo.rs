@@ -8,7 +8,7 @@ use crate::model::Route;
 use crate::requests::Input;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::args::DemoArgs;
+use super::args::{DemoArgs, PathArg};
 use super::demo_input;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
@@ -36,14 +36,15 @@ pub(crate) struct Seed {
     input: Arc<Input>,
     settings: BTreeMap<String, String>,
     named: String,
+    /// Its path, and why.
+    route: (Route, String),
 }
 
 impl Seed {
     /// Begins the run.
     pub(crate) fn ready(self, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
-        let Seed { claim, input, settings, named } = self;
-        let reason = "the demo shows the sync path".to_owned();
-        let mut run = run_file(&input, Named { named, spooled: false }, (Route::Sync, reason), setup)?;
+        let Seed { claim, input, settings, named, route } = self;
+        let mut run = run_file(&input, Named { named, spooled: false }, route, setup)?;
         run.settings = settings;
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
@@ -57,7 +58,12 @@ impl Seed {
 
 /// Makes the files of a demo.
 pub(crate) fn make(args: &DemoArgs) -> Result<Made, Failure> {
-    let simulated = Simulated::load(&args.scenario, args.seed, args.time_scale)?;
+    let mut simulated = Simulated::load(&args.scenario, args.seed, args.time_scale)?;
+    simulated.batch_share = match args.path {
+        PathArg::Auto => simulated.batch_share,
+        PathArg::Sync => 0.0,
+        PathArg::Batch => 1.0,
+    };
     let n = args.requests.unwrap_or(simulated.scenario.demo.requests);
     if n == 0 {
         return Err(Failure::usage("--requests 0: at least 1 is allowed"));
@@ -68,7 +74,9 @@ pub(crate) fn make(args: &DemoArgs) -> Result<Made, Failure> {
     let made = demo_input::write(&path, n);
     made.map_err(|error| Failure::usage(format!("failed to write {}: {error}", path.display())))?;
     let settings = simulated.settings();
-    let seed = Seed { claim, input: index(&path)?, settings, named: format!("demo, scenario {}", args.scenario) };
+    let named = format!("demo, scenario {}", args.scenario);
+    let route = route(args.path, simulated.batch_share);
+    let seed = Seed { claim, input: index(&path)?, settings, named, route };
     Ok(Made { simulated, run_dir, kept, seed })
 }
 
@@ -81,6 +89,22 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome {
         out::say(&format!("fandeck: the files of the demo stay in {} until you delete them", kept.display()));
     }
     Ok(exit_code)
+}
+
+/// The path, and why.
+fn route(asked: PathArg, batch_share: f64) -> (Route, String) {
+    let by = match asked {
+        PathArg::Auto => "the scenario",
+        PathArg::Sync => "--path sync",
+        PathArg::Batch => "--path batch",
+    };
+    if batch_share <= 0.0 {
+        (Route::Sync, format!("sync, by {by}"))
+    } else if batch_share < 1.0 {
+        (Route::Batch, format!("{:.0} % in sub-batches and the rest on sync, by {by}", batch_share * 100.0))
+    } else {
+        (Route::Batch, format!("batch, by {by}"))
+    }
 }
 
 /// The run directory, and the directory of everything when nobody named one. It stays: a demo can be resumed and exported

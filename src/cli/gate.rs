@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use crate::model::books::Limits;
-use crate::model::{Money, RequestNo};
+use crate::model::{Money, RequestNo, Route};
 use crate::plan::Projection;
 use crate::report::format;
 use crate::store::Last;
@@ -20,8 +20,14 @@ const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
 
 /// What no `--yes` overrides: a cost far above the authorised one, and a budget that cannot be kept. `spent` is what the run
 /// has cost before.
-pub(crate) fn refuses(indexed: &Indexed, last: &[Last], setup: &Setup, spent: Money) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
+pub(crate) fn refuses(
+    indexed: &Indexed,
+    last: &[Last],
+    setup: &Setup,
+    spent: Money,
+    path: Route,
+) -> Result<(), Failure> {
+    let projection = projection(&indexed.input, last, &setup.catalog, path);
     if projection.n_unpriced > 0 && limits_cost(&setup.limits) {
         return Err(Failure::usage(format!(
             "a budget cannot be kept: no price is known for the model of {} requests ({}); take the budget away, or give the \
@@ -68,8 +74,9 @@ pub(crate) fn before_run(
     setup: &Setup,
     front: Front,
     dir: &Path,
+    path: Route,
 ) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
+    let projection = projection(&indexed.input, last, &setup.catalog, path);
     if front != Front::Screen {
         return unattended(indexed, &projection, setup);
     }
@@ -89,8 +96,14 @@ pub(crate) fn before_run(
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
-pub(crate) fn before_resume(indexed: &Indexed, last: &[Last], setup: &Setup, front: Front) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog);
+pub(crate) fn before_resume(
+    indexed: &Indexed,
+    last: &[Last],
+    setup: &Setup,
+    front: Front,
+    path: Route,
+) -> Result<(), Failure> {
+    let projection = projection(&indexed.input, last, &setup.catalog, path);
     if front != Front::Screen {
         return unattended(indexed, &projection, setup);
     }

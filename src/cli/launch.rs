@@ -56,8 +56,8 @@ pub(crate) fn model_name(input: &Input) -> String {
     }
 }
 
-/// What it will cost to send the requests that are open.
-pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Projection {
+/// What it will cost to send the requests that are open, on this path.
+pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog, path: Route) -> Projection {
     let open =
         (0..input.len()).map(RequestNo).filter(|no| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)));
     let shape = |no: RequestNo| Shape {
@@ -65,7 +65,11 @@ pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog) -> Pro
         bytes: u64::from(input.len_of(no)),
         max_tokens: input.max_tokens_of(no),
     };
-    project(open.map(shape), catalog)
+    let on_sync = project(open.map(shape), catalog);
+    match path {
+        Route::Sync | Route::Cache => on_sync,
+        Route::Batch => on_sync.by_batch(),
+    }
 }
 
 /// A projection in words: `$1.20 (between $0.80 and $4.10, assumed)`.
@@ -139,7 +143,9 @@ impl Ready {
         let tariff = tariff(&indexed.input, &setup.catalog);
         let books = books(&indexed.input, &last, &state, recovered.as_ref(), &tariff);
         state.sessions += 1;
-        state.limits = setup.limits.clone();
+        // A run that goes on has the limits that it had, unless others are given.
+        let limits = setup.limits.clone().or(&state.limits);
+        state.limits = limits.clone();
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
@@ -151,7 +157,7 @@ impl Ready {
             prior: books,
             prior_waits: state.time_ms.clone(),
             tariff,
-            limits: setup.limits.clone(),
+            limits,
             others_today: setup.others_today(&run.run_id),
             can_move: true,
             prior_attempts: state.attempts,

@@ -35,6 +35,7 @@ mod resume;
 mod review;
 mod run;
 mod runs;
+mod sabotage;
 mod setup;
 mod shell;
 mod signals;

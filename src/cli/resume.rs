@@ -32,11 +32,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let mut setup = Setup::for_a_run(&args.drive, front)?;
     let (mut ready, indexed) = open(args, &setup)?;
     refuse_another_path(args, &ready.run)?;
-    setup.keep_limits(&ready.state.limits);
+    setup.limits = setup.limits.or(&ready.state.limits);
     let spent = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
-    gate::refuses(&indexed, &ready.last, &setup, spent)?;
+    gate::refuses(&indexed, &ready.last, &setup, spent, ready.run.path)?;
     if !args.drive.yes {
-        gate::before_resume(&indexed, &ready.last, &setup, front)?;
+        gate::before_resume(&indexed, &ready.last, &setup, front, ready.run.path)?;
     }
     ready.take_hits(&indexed)?;
     let logging = Logging::start(front, &setup.log_dir, &args.dir, setup.scrubber.clone())?;
@@ -69,7 +69,11 @@ fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Inde
 
 /// Takes the directory and reads back what is durable.
 pub(crate) fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
-    let (dir, run, state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
+    let (dir, run, mut state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
+    if Simulated::of_run(&run).is_some() {
+        // Batches of a simulated API ended with the process that served it, and their answers were never paid.
+        state.sub_batches.retain(|entry| entry.status.is_over());
+    }
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
     let mut recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;

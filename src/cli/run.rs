@@ -52,14 +52,14 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let plan = plan_of(&indexed, &open, &asked, &setup);
     let mut file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route(&plan), &setup)?;
     file.plan = for_the_record(&plan);
-    gate::refuses(&indexed, &open, &setup, Money::ZERO)?;
+    gate::refuses(&indexed, &open, &setup, Money::ZERO, file.path)?;
     if !args.drive.yes && front == Front::Screen {
         // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
         drop(claim);
-        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
         claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     } else if !args.drive.yes {
-        gate::before_run(&indexed, &open, &setup, front, &path)?;
+        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
     }
     let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
     if args.run_dir.is_some() {

@@ -17,6 +17,7 @@ use super::args::DriveArgs;
 use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
+use super::sabotage;
 
 /// What a run is made with.
 pub(crate) struct Setup {
@@ -112,17 +113,6 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Takes over the limits that a run had before, where none are given now. A deadline was one of its session.
-    pub(crate) fn keep_limits(&mut self, before: &Limits) {
-        let limits = &mut self.limits;
-        limits.max_cost = limits.max_cost.or(before.max_cost);
-        limits.max_requests = limits.max_requests.or(before.max_requests);
-        limits.per_day = limits.per_day.or(before.per_day);
-        for (label, max_cost) in &before.of_orgs {
-            limits.of_orgs.entry(label.clone()).or_insert(*max_cost);
-        }
-    }
-
     /// What other runs of this user have spent today; nothing when no day is limited.
     pub(crate) fn others_today(&self, run_id: &str) -> Money {
         match self.limits.per_day {
@@ -151,7 +141,7 @@ impl Setup {
         Ok(Setup {
             orgs,
             dispatch,
-            transport: Arc::<HttpTransport>::clone(&transport),
+            transport: sabotage::transport(Arc::<HttpTransport>::clone(&transport)),
             batch: BatchSettings::default(),
             batches: transport,
             catalog: Arc::new(Catalog::builtin()),

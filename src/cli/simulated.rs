@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::model::{DispatchSettings, Family, OrgSpec, WireSettings};
+use crate::model::{BatchSettings, DispatchSettings, Family, OrgSpec, WireSettings};
 use crate::sim::{Scenario, SharedSim, serve};
 use crate::store::RunFile;
 
@@ -23,6 +23,10 @@ use super::simulate::time_scale;
 const SCENARIO: &str = "simulated-scenario";
 const SEED: &str = "simulated-seed";
 const TIME_SCALE: &str = "simulated-time-scale";
+const BATCH_SHARE: &str = "simulated-batch-share";
+
+/// No span of the batch path is shorter: a poll costs something even on a loopback port.
+const SHORTEST: Duration = Duration::from_millis(250);
 
 /// Which simulation.
 pub(crate) struct Simulated {
@@ -31,6 +35,8 @@ pub(crate) struct Simulated {
     pub scenario: Scenario,
     seed: u64,
     scale: f64,
+    /// Share of the requests that go into sub-batches.
+    pub batch_share: f64,
 }
 
 impl Simulated {
@@ -38,7 +44,8 @@ impl Simulated {
     pub(crate) fn load(name: &str, seed: u64, scale: Option<f64>) -> Result<Simulated, Failure> {
         let scenario = Scenario::load(name).map_err(Failure::usage)?;
         let scale = time_scale(scale.unwrap_or(scenario.demo.time_scale))?;
-        Ok(Simulated { name: name.to_owned(), scenario, seed, scale })
+        let batch_share = scenario.demo.batch_share;
+        Ok(Simulated { name: name.to_owned(), scenario, seed, scale, batch_share })
     }
 
     /// Whether a run was made against a simulation.
@@ -51,7 +58,10 @@ impl Simulated {
         let name = run.settings.get(SCENARIO)?;
         let number = |key: &str| run.settings.get(key).and_then(|text| text.parse::<f64>().ok());
         let seed = run.settings.get(SEED).and_then(|text| text.parse().ok()).unwrap_or(1);
-        Some(Simulated::load(name, seed, number(TIME_SCALE)))
+        Some(Simulated::load(name, seed, number(TIME_SCALE)).map(|mut simulated| {
+            simulated.batch_share = number(BATCH_SHARE).filter(|share| (0.0..=1.0).contains(share)).unwrap_or(0.0);
+            simulated
+        }))
     }
 
     /// For `run.json`, so that a resume goes on against the same simulation and never against an API.
@@ -60,6 +70,7 @@ impl Simulated {
             (SCENARIO.to_owned(), self.name.clone()),
             (SEED.to_owned(), self.seed.to_string()),
             (TIME_SCALE.to_owned(), self.scale.to_string()),
+            (BATCH_SHARE.to_owned(), self.batch_share.to_string()),
         ])
     }
 
@@ -93,6 +104,7 @@ impl Simulated {
             listener.local_addr().map_err(|error| Failure::internal(format!("failed to tell the port: {error}")))?;
         let mut setup = setup(&self.scenario, &format!("http://{address}"), self.scale)?;
         setup.log_dir = beside(run_dir, ".logs");
+        setup.batch.share = self.batch_share;
         let (ready, indexed) = make(&setup)?;
         let sim = SharedSim::new(self.scenario, self.seed, self.scale);
         tokio::spawn(serve(listener, sim, std::future::pending()));
@@ -136,5 +148,17 @@ fn setup(scenario: &Scenario, url: &str, scale: f64) -> Result<Setup, Failure> {
         backoff_max: faster(usual.backoff_max),
         ..usual
     };
-    Setup::over(orgs, dispatch, &WireSettings::default())
+    let batches = scenario.demo;
+    let sooner = |span: Duration| span.div_f64((scale * batches.batch_speed).max(1.0)).max(SHORTEST);
+    let usual = BatchSettings::default();
+    let poll_every = sooner(usual.poll_every);
+    let batch = BatchSettings {
+        size: batches.sub_batch_size,
+        poll_every,
+        search_for: sooner(usual.search_for),
+        // One that is seldom looked at must not be called stuck for that.
+        stuck_after: usual.stuck_after.map(|after| sooner(after).max(8 * poll_every)),
+        ..usual
+    };
+    Setup::over(orgs, dispatch, &WireSettings::default()).map(|setup| Setup { batch, ..setup })
 }

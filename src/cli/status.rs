@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::model::{SubBatchStatus, Wall};
 use crate::report::{format, summary, text::harmless};
-use crate::store::{RunDir, RunPeek};
+use crate::store::{RunDir, RunPeek, SubBatchEntry, stamp};
 
 use super::args::StatusArgs;
 use super::failure::Outcome;
@@ -94,6 +95,7 @@ fn in_words(peek: &RunPeek) -> String {
     if owner.is_none() && !state.status.is_over() {
         lines.push("           as of its last heartbeat; the journal may hold more, and resume counts it".to_owned());
     }
+    lines.extend(sub_batches(&state.sub_batches, stamp::now()));
     lines.push(format!("cost       {}", format::money(state.cost)));
     if state.n_possibly_charged > 0 {
         lines.push(format!("           and {} attempts possibly charged", format::count(state.n_possibly_charged)));
@@ -103,4 +105,73 @@ fn in_words(peek: &RunPeek) -> String {
         lines.push(format!("go on      fandeck resume {}", dir.display()));
     }
     lines.join("\n") + "\n"
+}
+
+/// Sub-batches that are told one by one: what a screen shows without scrolling.
+const TOLD: usize = 24;
+
+/// The sub-batches by state, and a line for each that is at the API, or about which the operator has to decide.
+fn sub_batches(entries: &[SubBatchEntry], now: Wall) -> Vec<String> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let counts = SubBatchStatus::ALL.iter().filter_map(|status| {
+        let n = entries.iter().filter(|entry| entry.status == *status).count();
+        (n > 0).then(|| format!("{n} {status}"))
+    });
+    let counts: Vec<String> = counts.collect();
+    let mut lines = vec![format!("batches    {} begun: {}", entries.len(), counts.join(", "))];
+    let telling: Vec<&SubBatchEntry> = entries.iter().filter(|entry| !entry.status.is_over() || entry.left).collect();
+    lines.extend(telling.iter().take(TOLD).map(|entry| one_sub_batch(entry, now)));
+    if telling.len() > TOLD {
+        lines.push(format!("           and {} more", telling.len() - TOLD));
+    }
+    lines
+}
+
+fn one_sub_batch(entry: &SubBatchEntry, now: Wall) -> String {
+    let age = entry.began_at().map_or(0, |began| u64::try_from(now.0.saturating_sub(began.0)).unwrap_or(0));
+    let n = format::count(u64::from(entry.n_requests));
+    let id = entry.batch_id.as_deref().unwrap_or("no id yet");
+    let mut line = format!(
+        "           {}  {}  {n} requests  {}  {} old  {}",
+        entry.index,
+        harmless(&entry.org),
+        entry.status,
+        format::span(age),
+        harmless(id)
+    );
+    if entry.adopted {
+        line.push_str("  adopted by a guess");
+    }
+    if entry.left {
+        line.push_str("  left re-drivable: resume --re-drive sends what has no outcome");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_batches_are_told_by_state_and_those_at_the_api_one_by_one() {
+        let entry = |index, status, at: i64| {
+            let mut entry = SubBatchEntry::planned(index, 1_000);
+            (entry.status, entry.org) = (status, "batch".to_owned());
+            (entry.submitted_at, entry.batch_id) = (Some(Wall(at)), Some(format!("msgbatch_{index}")));
+            entry
+        };
+        let mut left = entry(2, SubBatchStatus::Unavailable, 0);
+        left.left = true;
+        let entries = [entry(0, SubBatchStatus::Harvested, 0), entry(1, SubBatchStatus::InProgress, 3_600_000), left];
+        assert_eq!(
+            sub_batches(&entries, Wall(4 * 3_600_000)).join("\n"),
+            "batches    3 begun: 1 in-progress, 1 harvested, 1 unavailable\n           \
+             1  batch  1,000 requests  in-progress  3h00m old  msgbatch_1\n           \
+             2  batch  1,000 requests  unavailable  4h00m old  msgbatch_2  left re-drivable: resume --re-drive sends what \
+             has no outcome"
+        );
+        assert!(sub_batches(&[], Wall(0)).is_empty());
+    }
 }

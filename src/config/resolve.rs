@@ -242,6 +242,7 @@ impl Resolver<'_> {
             .or_flag("--max-open-sub-batches", flags.max_open_sub_batches.map(int));
         let poll_every =
             Setting::of(table, "poll-every").or_flag("--poll-every", flags.poll_every.clone().map(Raw::Text));
+        let search_for = Setting::of(table, "lost-create-search");
         let stuck =
             Setting { name: "stuck-after".to_owned(), given: given_env(env, STUCK_HOURS_ENV).into_iter().collect() };
         let escape = Setting::of(table, "stuck-escape");
@@ -250,6 +251,8 @@ impl Resolver<'_> {
             size: self.value(size, default.size, rules::sub_batch_size, u32::to_string)?,
             max_open: self.value(max_open, default.max_open, rules::max_open_sub_batches, u32::to_string)?,
             poll_every: self.value(poll_every, default.poll_every, rules::poll_every, show_span)?,
+            share: default.share,
+            search_for: self.value(search_for, default.search_for, rules::lost_create_search, show_span)?,
             stuck_after: self.value(stuck, default.stuck_after, rules::stuck_hours, show_limit)?,
             escape: self.value(
                 escape,

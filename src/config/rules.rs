@@ -137,6 +137,11 @@ pub(super) fn poll_every(raw: &Raw) -> Checked<Duration> {
     duration(raw, Duration::from_secs(1)..=HOUR)
 }
 
+/// How long a create without an answer is looked for. The API may take a while to list a large batch.
+pub(super) fn lost_create_search(raw: &Raw) -> Checked<Duration> {
+    duration(raw, Duration::from_secs(1)..=HOUR)
+}
+
 /// What matters of a run.
 pub(super) fn cost_pref(raw: &Raw) -> Checked<CostPref> {
     text(raw).and_then(CostPref::of_word).ok_or_else(|| "latency, balanced or cost".to_owned())

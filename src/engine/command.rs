@@ -6,8 +6,8 @@ use super::batch;
 use super::event::Effect;
 use super::money;
 use super::queue::Place;
-use super::rest;
 use super::state::State;
+use super::{rest, stop};
 
 /// Carries out a command.
 pub(crate) fn command(state: &mut State, command: Command, now: Now, effects: &mut Vec<Effect>) -> CommandOutcome {
@@ -129,7 +129,7 @@ fn stop_run(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect
     }
     run.leaving |= waits;
     let in_flight = run.queue.in_flight();
-    rest::stop_now(state, slot, now, effects);
+    stop::stop_now(state, slot, now, effects);
     let run = &mut state.runs[slot.ix()];
     run.status = RunStatus::Draining;
     run.reason = Some("stopped by the operator".to_owned());

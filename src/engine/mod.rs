@@ -33,7 +33,8 @@
 //! | `waits` | nothing: it adds up what a run waits for |
 //! | `promise` | how much a death of this process may leave in doubt |
 //! | `batch` | all about sub-batches; a part with a reducer of its own |
-//! | `rest` | when a run holds, is stopped by its fuse, or has come to rest |
+//! | `rest` | when a run holds, or has come to rest |
+//! | `stop` | what ends a run early: its fuse, a reason, the operator |
 //! | `command` | what an operator's command does |
 //!
 //! What has been is kept by `history` (the last two minutes) and `course` (the whole session), in bounded memory.
@@ -71,6 +72,7 @@ mod retry_budget;
 mod spec;
 mod squeeze;
 mod state;
+mod stop;
 mod suspicion;
 #[doc(hidden)]
 pub mod testing;
@@ -80,7 +82,7 @@ mod waits;
 mod window;
 mod worker;
 
-pub use batch::{BatchPlan, PlanError, Shape, plan as plan_batches};
+pub use batch::{BatchPlan, PlanError, Shape, harvest_file, plan as plan_batches};
 pub use dispatcher::start;
 pub use handle::EngineHandle;
 pub use ledger::Tariff;

@@ -15,7 +15,7 @@ use crate::store::Last;
 
 use super::event::Effect;
 use super::state::{OrgState, State};
-use super::{organisation, park, rest};
+use super::{organisation, park, stop};
 
 /// Longest time that a run waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -215,7 +215,7 @@ fn trouble(state: &State, want: &Want, known: &[Known]) -> Option<Found> {
 fn tell(state: &mut State, want: &Want, only: bool, found: Found, now: Now, effects: &mut Vec<Effect>) {
     let fuse = state.settings.fuse > 0;
     if found.hopeless && only && fuse {
-        rest::blow(state, want.run, &found.text, "preflight", now, effects);
+        stop::blow(state, want.run, &found.text, "preflight", now, effects);
         return;
     }
     let mut text = found.text;

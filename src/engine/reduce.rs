@@ -16,7 +16,7 @@ use super::ledger::Answer;
 use super::queue::{Flying, is_broken_answer};
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, batch, organisation, park, preflight, rest, suspicion};
+use super::{admit, batch, organisation, park, preflight, rest, stop, suspicion};
 
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
             let ends = for_good && run.facts.unattended;
             state.note(Level::Error, "store-blocked", None, text, now, effects);
             if ends {
-                rest::stop_for(state, slot, &message, "store-lost", now, effects);
+                stop::stop_for(state, slot, &message, "store-lost", now, effects);
             }
         }
         Event::PromiseKept { run, ceiling } => {
@@ -91,7 +91,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
         Verdict::Answered { usage, .. } => Some((usage, latency)),
         _ => None,
     };
-    ended(state, run, family, &flight, usage, now.mono);
+    state.flight_ended(run, family, &flight, usage, now.mono);
     let succeeded = usage.is_some().then_some(flight.started);
     let pool = state.orgs[org.ix()].pool;
     state.pools[pool].paces[family.ix()].observe(&limits, succeeded, now.mono);
@@ -136,7 +136,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             run_state.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
             run_state.queue.answered(no);
             effects.extend(record.map(Effect::Record));
-            rest::invalid(state, run, &error, now, effects);
+            stop::invalid(state, run, &error, now, effects);
             // While the fuse may still blow, an `invalid` proves the key but not the requests.
             state.orgs[org.ix()].proven |= state.runs[run.ix()].fuse.off;
         }
@@ -165,27 +165,6 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             failed(state, run, no, &flight, started, trouble, error, retry_after, now, effects);
         }
     }
-}
-
-/// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
-pub(super) fn ended(
-    state: &mut State,
-    run: RunSlot,
-    family: Family,
-    flight: &Flying,
-    answer: Option<(&Usage, Duration)>,
-    now: Mono,
-) {
-    let org = flight.org;
-    state.runs[run.ix()].ledger.release(org, flight.at_most);
-    let pool = &mut state.pools[state.orgs[org.ix()].pool];
-    if let Some(window) = &mut pool.windows[family.ix()] {
-        window.ended();
-    }
-    pool.gate.ended(flight.started);
-    pool.paces[family.ix()].ended(&flight.load, answer, now);
-    let in_flight = &mut state.orgs[org.ix()].in_flight[family.ix()];
-    *in_flight = in_flight.saturating_sub(1);
 }
 
 /// The API took a request: it was not limited, and the org works.
@@ -361,10 +340,10 @@ fn unreadable(
 ) {
     let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
-    ended(state, run, family, &flight, None, now.mono);
+    state.flight_ended(run, family, &flight, None, now.mono);
     state.orgs[org.ix()].breaker.abandoned();
     state.runs[run.ix()].queue.give_back(no, now.mono);
-    rest::stop_for(state, run, message, "input-changed", now, effects);
+    stop::stop_for(state, run, message, "input-changed", now, effects);
 }
 
 /// When the reducer wants to be called again although nothing has happened. `None`: not before the next event.

@@ -11,7 +11,7 @@ use crate::model::series::{Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
     ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, RequestNo, Route, RunSlot,
-    RunStatus, Wall,
+    RunStatus, Usage, Wall,
 };
 
 use super::batch::BatchRun;
@@ -27,7 +27,7 @@ use super::load::Sizes;
 use super::pace::{Pace, easing};
 use super::preflight::Preflight;
 use super::promise::{Open, Promise};
-use super::queue::Queue;
+use super::queue::{Flying, Queue};
 use super::retry_budget::RetryBudget;
 use super::squeeze::Squeeze;
 use super::waits::Waited;
@@ -362,6 +362,27 @@ impl State {
             Notice { seq: self.notices.seq, at: now.wall, level, kind: kind.to_owned(), org, text: text.clone() };
         self.notices.ring.push_back(notice);
         effects.push(Effect::Audit { level, kind, org, text });
+    }
+
+    /// Frees the slot of a call. `answer` holds what it was billed for and how long it took, if it was answered.
+    pub(super) fn flight_ended(
+        &mut self,
+        run: RunSlot,
+        family: Family,
+        flight: &Flying,
+        answer: Option<(&Usage, Duration)>,
+        now: Mono,
+    ) {
+        let org = flight.org;
+        self.runs[run.ix()].ledger.release(org, flight.at_most);
+        let pool = &mut self.pools[self.orgs[org.ix()].pool];
+        if let Some(window) = &mut pool.windows[family.ix()] {
+            window.ended();
+        }
+        pool.gate.ended(flight.started);
+        pool.paces[family.ix()].ended(&flight.load, answer, now);
+        let in_flight = &mut self.orgs[org.ix()].in_flight[family.ix()];
+        *in_flight = in_flight.saturating_sub(1);
     }
 }
 

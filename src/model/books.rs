@@ -141,3 +141,17 @@ pub struct Limits {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub to_batch: bool,
 }
+
+impl Limits {
+    /// These, and those of an earlier session where none are given now. A deadline was one of its session, and what is done at
+    /// 80 % one of its settings.
+    pub fn or(mut self, before: &Limits) -> Limits {
+        self.max_cost = self.max_cost.or(before.max_cost);
+        self.max_requests = self.max_requests.or(before.max_requests);
+        self.per_day = self.per_day.or(before.per_day);
+        for (label, max_cost) in &before.of_orgs {
+            self.of_orgs.entry(label.clone()).or_insert(*max_cost);
+        }
+        self
+    }
+}

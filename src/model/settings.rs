@@ -130,7 +130,7 @@ impl Default for DispatchSettings {
 }
 
 /// How batches are driven.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BatchSettings {
     /// Requests of a sub-batch, 1..=100,000.
@@ -139,6 +139,11 @@ pub struct BatchSettings {
     pub max_open: u32,
     /// The least time between two polls of a sub-batch.
     pub poll_every: Duration,
+    /// Share of a run's requests that go into sub-batches, the last ones of its input; the others take the sync path at the
+    /// same time. 1 but in a demo.
+    pub share: f64,
+    /// How long a create without an answer is looked for in the org's list before it counts as not made.
+    pub search_for: Duration,
     /// Age from which a sub-batch is stuck; `None` turns the escape off.
     pub stuck_after: Option<Duration>,
     /// Whether the escape is made without asking.
@@ -153,6 +158,8 @@ impl Default for BatchSettings {
             size: 1_000,
             max_open: 4,
             poll_every: Duration::from_secs(15),
+            share: 1.0,
+            search_for: Duration::from_secs(60),
             stuck_after: Some(Duration::from_secs(4 * 3_600)),
             escape: true,
             re_drive_elsewhere: false,

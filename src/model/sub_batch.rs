@@ -93,8 +93,8 @@ impl SubBatchStatus {
             Planned => matches!(next, Creating),
             // Back to planned: the API refused it, so that it surely was not created.
             Creating => matches!(next, InProgress | Adrift | Planned),
-            // Found in the list in whatever state; or proved absent.
-            Adrift => matches!(next, InProgress | Canceling | Ended | Planned),
+            // Found in the list in whatever state; or proved absent; or never told apart from others until all of them expired.
+            Adrift => matches!(next, InProgress | Canceling | Ended | Planned | Unavailable),
             // Canceling without a request of ours: somebody else did it.
             InProgress => matches!(next, CancelRequested | Canceling | Ended | Unavailable),
             // It may end before the cancel arrives.

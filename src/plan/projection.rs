@@ -38,6 +38,13 @@ pub struct Projection {
     pub high: Money,
 }
 
+impl Projection {
+    /// The same over Message Batches, which cost half of everything. The pilots, at most some dozens, are left out of account.
+    pub fn by_batch(self) -> Projection {
+        Projection { low: self.low.half(), expected: self.expected.half(), high: self.high.half(), ..self }
+    }
+}
+
 /// Projects the cost of sending these requests over the Messages API.
 pub fn project<'a>(shapes: impl IntoIterator<Item = Shape<'a>>, catalog: &Catalog) -> Projection {
     let mut sum = Projection::default();
@@ -78,6 +85,11 @@ mod tests {
         assert!(projection.low < projection.expected && projection.expected < projection.high);
         // 1,500 tokens at 1 USD and 1,000 at 5 USD, ten times.
         assert_eq!(projection.high, Money::from_usd(0.065));
+        let by_batch = projection.by_batch();
+        assert_eq!(
+            (by_batch.n, by_batch.expected, by_batch.high),
+            (10, Money::from_usd(0.009), Money::from_usd(0.0325))
+        );
     }
 
     #[test]

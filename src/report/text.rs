@@ -89,20 +89,27 @@ pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut last) = (Vec::new(), String::new());
     let mut used = 0;
-    for word in text.split_word_bounds() {
-        let wide = width(word);
-        if used + wide <= columns {
-            last.push_str(word);
-            used += wide;
-            continue;
+    // A sign belongs to its word; only what has no blanks for a whole line is broken elsewhere.
+    let words = text.split_inclusive(' ').flat_map(|word| {
+        let long = width(word.trim_end()) > columns;
+        let (parts, whole) = if long { (Some(word.split_word_bounds()), None) } else { (None, Some(word)) };
+        parts.into_iter().flatten().chain(whole)
+    });
+    for word in words {
+        let wide = width(word.trim_end());
+        if used + wide > columns && !last.is_empty() {
+            lines.push(last.trim_end().to_owned());
+            last.clear();
+            used = 0;
         }
-        lines.push(std::mem::take(&mut last));
-        if !word.trim().is_empty() {
-            last.push_str(&cut(word, columns));
+        if used > 0 || !word.trim().is_empty() || lines.is_empty() {
+            let bare = word.trim_end();
+            last.push_str(&cut(bare, columns));
+            last.push_str(&word[bare.len()..]);
+            used = width(&last);
         }
-        used = width(&last);
     }
-    lines.push(last);
+    lines.push(last.trim_end().to_owned());
     lines
 }
 
@@ -183,9 +190,10 @@ mod tests {
 
     #[test]
     fn lines_are_broken_at_blanks() {
-        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("costs $0.06. Now", 12), ["costs $0.06.", "Now"]);
         assert_eq!(wrap("", 8), [""]);
-        assert_eq!(wrap("unbreakable", 5), ["", "unbr…"]);
+        assert_eq!(wrap("unbreakable", 5), ["unbr…"]);
     }
 
     proptest! {

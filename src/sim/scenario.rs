@@ -79,11 +79,17 @@ pub struct DemoHints {
     pub cap: u32,
     /// Speed of the simulation's clock: simulated seconds a real second.
     pub time_scale: f64,
+    /// Share of the requests that go into sub-batches, 0 to 1; the others take the sync path at the same time.
+    pub batch_share: f64,
+    /// Requests of a sub-batch, 1 to 100,000.
+    pub sub_batch_size: u32,
+    /// How many times faster than the rest batches live, at least 1: what takes hours at the API shows in a minute.
+    pub batch_speed: f64,
 }
 
 impl Default for DemoHints {
     fn default() -> DemoHints {
-        DemoHints { requests: 1_000, cap: 20, time_scale: 1.0 }
+        DemoHints { requests: 1_000, cap: 20, time_scale: 1.0, batch_share: 0.0, sub_batch_size: 100, batch_speed: 1.0 }
     }
 }
 
@@ -234,6 +240,14 @@ impl ScenarioFile {
             return Err((None, "no key is accepted: write [[orgs]] or any-key = true".to_owned()));
         }
         let demo = self.demo;
+        let sizes = 1..=100_000;
+        if !(0.0..=1.0).contains(&demo.batch_share)
+            || !sizes.contains(&demo.sub_batch_size)
+            || !(1.0..=1e6).contains(&demo.batch_speed)
+        {
+            let problem = "demo: batch-share is in 0..=1, sub-batch-size in 1..=100000, batch-speed in 1..=1000000";
+            return Err((None, problem.to_owned()));
+        }
         if demo.requests == 0 || demo.cap == 0 || !(demo.time_scale > 0.0 && demo.time_scale <= 1e6) {
             return Err((None, "demo: requests and cap are at least 1, time-scale is in 0..=1000000".to_owned()));
         }
@@ -379,6 +393,7 @@ mod tests {
                 "rps",
             ),
             (format!("summary = \"x\"\n{org}[demo]\ntime-scale = 0.0"), "", "time-scale"),
+            (format!("summary = \"x\"\n{org}[demo]\nbatch-share = 1.5"), "", "batch-share"),
             ("summary = ".to_owned(), "line 1: ", ""),
         ] {
             let problem = problem(&text);

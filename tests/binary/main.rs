@@ -9,6 +9,7 @@ mod accounts;
 mod audit;
 mod batches;
 mod configuration;
+mod console;
 mod crash;
 mod directories;
 mod disk;

@@ -26,7 +26,7 @@ pub(crate) fn builder(place: &Place) -> TerminalBuilder {
 }
 
 /// Writes the scenario of a demo; gives its path.
-fn scenario(place: &Place, requests: u32) -> String {
+pub(crate) fn scenario(place: &Place, requests: u32) -> String {
     let ms = if requests == LONG { 400 } else { 40 };
     place.write("scenario.toml", format!("summary = \"a test\"\nlatency = {{ p50-ms = {ms}, p95-ms = {ms} }}\n{ORGS}"))
 }
@@ -62,7 +62,7 @@ fn given_back(screen: &Screen) {
 
 /// Waits for the end: its exit code, and the terminal given back.
 #[track_caller]
-fn ends_with(mut terminal: Terminal, code: u32) -> Screen {
+pub(crate) fn ends_with(mut terminal: Terminal, code: u32) -> Screen {
     let status = terminal.wait_exit().unwrap();
     assert_eq!(status.code(), Some(code), "{status}\n{}", terminal.screen());
     let screen = terminal.screen();

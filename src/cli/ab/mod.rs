@@ -10,7 +10,7 @@ mod verdict;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Family, Money, OrgSpec, RunStatus};
+use crate::model::{Family, Money, OrgSpec, Route, RunStatus};
 use crate::plan::Projection;
 use crate::report::format;
 use crate::requests::Input;
@@ -129,12 +129,8 @@ fn plan(arm: &Arm, input: &Arc<Input>, setup: &Setup) -> Result<Plan, Failure> {
             (arm.outcomes(input)?, peek.state.books.spent())
         }
     };
-    let mut cost = projection(input, &last, &setup.catalog);
-    if arm.shape == Shape::Batch {
-        for amount in [&mut cost.low, &mut cost.expected, &mut cost.high] {
-            *amount = amount.half();
-        }
-    }
+    let path = if arm.shape == Shape::Batch { Route::Batch } else { Route::Sync };
+    let cost = projection(input, &last, &setup.catalog, path);
     let family = input.models().first().map_or(Family::Other, |used| Family::of_model(&used.model));
     let slots = arm.slots(&setup.orgs, family, setup.dispatch.procs);
     let latency = setup.catalog.prior(family).latency_p50_s;

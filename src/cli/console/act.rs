@@ -41,7 +41,7 @@ pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> R
     };
     let setup = setup.map_err(words)?;
     let (ready, indexed) = resume_command::open(&args, &setup).map_err(words)?;
-    let projection = projection(&indexed.input, &ready.last, &setup.catalog);
+    let projection = projection(&indexed.input, &ready.last, &setup.catalog, run.path);
     let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { in_words(&projection) };
     let orgs = setup.orgs.iter().map(|org| org.label.clone()).collect();
     Ok(Assessment { dir, re_drive, input: crate::cli::launch::input_name(&run), n_left: projection.n, cost, orgs })
@@ -72,7 +72,7 @@ pub(super) async fn resume(
             .await?
         }
     };
-    let left = projection(&indexed.input, &ready.last, &setup.catalog).n;
+    let left = projection(&indexed.input, &ready.last, &setup.catalog, run.path).n;
     if left > agreed {
         return Err(format!(
             "{} has {} requests left, and {} were agreed to; look again",

@@ -23,6 +23,7 @@ use super::failure::{Failure, Outcome};
 use super::launch::Specs;
 use super::logging::Logging;
 use super::out;
+use super::sabotage;
 use super::setup;
 use super::signals::{Ended, Signals};
 
@@ -108,10 +109,13 @@ impl Backstage for Console {
         let console = self.clone();
         let config = self.0.config.clone();
         match errand {
-            Errand::ListRuns => self.spawn(async move {
-                console.settle().await;
-                Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
-            }),
+            Errand::ListRuns => {
+                sabotage::screen();
+                self.spawn(async move {
+                    console.settle().await;
+                    Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
+                })
+            }
             Errand::Open { dir } => self.spawn(async move {
                 console.settle().await;
                 let runtime = Handle::current();

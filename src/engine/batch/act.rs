@@ -32,7 +32,7 @@ pub(crate) enum Happened {
     /// The org's list was read, back to the time that was asked for.
     Listed(Box<BatchReply<Vec<MessageBatch>>>),
     /// The first result of a batch was looked at: whether its id carries the run's nonce; `None` when it could not be had.
-    Peeked { id: String, ours: Option<bool> },
+    Peeked { batch: Box<MessageBatch>, ours: Option<bool> },
     /// Some of its results, ready for the journal.
     Rows { rows: Vec<HarvestedRow>, token: Token },
     /// The download has ended, and all of its rows are durable.
@@ -119,7 +119,7 @@ pub(crate) enum ToDo {
     /// Read the org's list, back to a time.
     List { org: OrgId, since: Wall },
     /// Look whose results these are.
-    Peek { org: OrgId, id: String },
+    Peek { org: OrgId, batch: Box<MessageBatch> },
     /// Download its results and merge them.
     Harvest { org: OrgId, id: String, members: Arc<Vec<RequestNo>>, began_at: Option<Wall> },
     /// Give a token back once all that was handed to the store before is durable.
@@ -139,6 +139,8 @@ pub(crate) enum Out {
     Organisation(OrgId, String),
     /// The API was heard of: what is wrong now is no mistake in the set-up.
     Heard,
+    /// The API did not answer as it should: the beginning of an outage, if nothing else is heard.
+    Unheard(ApiError),
     /// These go to the sync path as if nothing had been tried.
     ToSync(Vec<RequestNo>),
     /// These were in a sub-batch of this org, and go to the sync path.

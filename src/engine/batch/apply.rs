@@ -1,21 +1,17 @@
-//! Between the batch part and the rest of the dispatcher: hands in what the part has to see, carries out what it wishes, and
-//! answers the operator's commands about sub-batches.
+//! Between the batch part and the rest of the dispatcher: hands in what the part has to see, and carries out what it wishes.
 
-use crate::model::{
-    ApiError, CommandOutcome, Level, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, RunStatus, SubBatchStatus,
-    Trouble,
-};
+use crate::model::{ApiError, Level, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, RunStatus, Trouble};
 
 use super::act::{BatchEffect, BatchEvent, HarvestedRow, Out};
-use super::gather;
 use super::part::{BatchRun, Ctx};
+use super::sub::Sub;
 use crate::engine::event::Effect;
 use crate::engine::ledger::Answer;
 use crate::engine::state::State;
-use crate::engine::{organisation, park, rest};
+use crate::engine::{organisation, park, stop};
 
 /// Works on the batch part of a run, if it has one, and carries out what comes of it.
-fn with<R>(
+pub(super) fn with<R>(
     state: &mut State,
     slot: RunSlot,
     now: Now,
@@ -29,6 +25,7 @@ fn with<R>(
         let run = &mut runs[slot.ix()];
         let admits = run.admits();
         let usable: Vec<bool> = orgs.iter().map(|org| org.parked.is_none() && !org.paused).collect();
+        let pools: Vec<usize> = orgs.iter().map(|org| org.pool).collect();
         let mut ctx = Ctx {
             now,
             rng,
@@ -37,6 +34,7 @@ fn with<R>(
             ledger: &mut run.ledger,
             budget: &run.budget,
             usable: &usable,
+            pools: &pools,
             admits,
             unattended: run.facts.unattended,
             out: &mut out,
@@ -66,9 +64,41 @@ pub(crate) fn event(state: &mut State, event: BatchEvent, now: Now, effects: &mu
 pub(crate) fn tick(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     for ix in 0..state.batches.len() {
         if state.batches[ix].is_some() && !state.runs[ix].status.is_over() {
-            with(state, RunSlot(ix as u16), now, effects, BatchRun::tick);
+            let slot = RunSlot(ix as u16);
+            with(state, slot, now, effects, BatchRun::tick);
+            give_up(state, slot, now, effects);
         }
     }
+}
+
+/// Unattended, a run ends when all that it still waits for is at orgs that are parked until somebody does something: their
+/// sub-batches stay at the API, and the next session goes on with them.
+fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    let run = &state.runs[slot.ix()];
+    let idle = run.queue.is_empty() && run.queue.in_flight() == 0;
+    if !run.facts.unattended || !idle || run.status == RunStatus::Draining {
+        return;
+    }
+    let Some(Some(part)) = state.batches.get(slot.ix()) else { return };
+    let for_good =
+        |org: OrgId| state.orgs.get(org.ix()).and_then(|org| org.parked).is_some_and(|parked| parked.until.is_none());
+    let everywhere = (0..state.orgs.len()).all(|ix| for_good(OrgId(ix as u16)));
+    let waits_in_vain = |sub: &&Sub| sub.org.map_or(everywhere, for_good);
+    let (in_vain, others): (Vec<&Sub>, Vec<&Sub>) =
+        part.subs.iter().filter(|sub| sub.is_waited_for()).partition(waits_in_vain);
+    if in_vain.is_empty() || !others.is_empty() || part.subs.iter().any(|sub| sub.busy) {
+        return;
+    }
+    let mut labels: Vec<&str> =
+        in_vain.iter().map(|sub| sub.entry.org.as_str()).filter(|org| !org.is_empty()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let whose = if labels.is_empty() { "every org".to_owned() } else { labels.join(", ") };
+    let reason = format!(
+        "{} sub-batches wait for {whose}, which is parked; what is at the API stays there, and a resume goes on with it",
+        in_vain.len()
+    );
+    stop::stop_for(state, slot, &reason, "all-parked", now, effects);
 }
 
 /// When the batch part of a run wants to be looked at.
@@ -105,7 +135,15 @@ fn carry_out(state: &mut State, slot: RunSlot, out: Out, now: Now, effects: &mut
             park::for_account(state, org, account, &error, now, effects);
         }
         Out::Organisation(org, organisation) => organisation::told(state, org, organisation, now, effects),
-        Out::Heard => state.runs[slot.ix()].outage.heard = true,
+        Out::Heard => {
+            let outage = &mut state.runs[slot.ix()].outage;
+            (outage.heard, outage.since) = (true, None);
+        }
+        Out::Unheard(error) => {
+            let outage = &mut state.runs[slot.ix()].outage;
+            outage.since.get_or_insert(now.mono);
+            outage.last = Some(error);
+        }
         Out::ToSync(nos) => {
             for no in nos {
                 state.runs[slot.ix()].queue.let_go(no, now.mono);
@@ -119,7 +157,7 @@ fn carry_out(state: &mut State, slot: RunSlot, out: Out, now: Now, effects: &mut
         }
         Out::Stop(kind, reason) => {
             if state.runs[slot.ix()].facts.unattended {
-                rest::stop_for(state, slot, &reason, kind, now, effects);
+                stop::stop_for(state, slot, &reason, kind, now, effects);
             } else {
                 let run = &mut state.runs[slot.ix()];
                 run.status = RunStatus::Paused;
@@ -166,159 +204,4 @@ fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo,
             }
         }
     }
-}
-
-fn no_such() -> CommandOutcome {
-    CommandOutcome::Refused("there is no such sub-batch".to_owned())
-}
-
-/// The run and the sub-batch of a command; or why it cannot be.
-fn target(state: &State, slot: RunSlot, index: u32) -> Result<usize, CommandOutcome> {
-    let run = state.runs.get(slot.ix()).ok_or_else(no_such)?;
-    if run.status.is_over() {
-        return Err(CommandOutcome::AlreadySo(format!("the run is over already: {}", run.status)));
-    }
-    let part = state.batches.get(slot.ix()).and_then(Option::as_ref).ok_or_else(no_such)?;
-    part.find(index).ok_or_else(no_such)
-}
-
-/// The operator's escape.
-pub(crate) fn cancel_sub_batch(
-    state: &mut State,
-    slot: RunSlot,
-    index: u32,
-    seen: SubBatchStatus,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) -> CommandOutcome {
-    let at = match target(state, slot, index) {
-        Ok(at) => at,
-        Err(outcome) => return outcome,
-    };
-    let done = with(state, slot, now, effects, |part, ctx| {
-        let sub = &part.subs[at];
-        let name = sub.name();
-        match sub.status() {
-            SubBatchStatus::InProgress if sub.cancel_wanted.is_some() => {
-                CommandOutcome::AlreadySo(format!("{name} is about to be canceled already"))
-            }
-            SubBatchStatus::InProgress => {
-                part.want_cancel(at, "canceled by the operator", ctx);
-                CommandOutcome::Done(format!("{name} is being canceled; what it did not process goes to the sync path"))
-            }
-            SubBatchStatus::CancelRequested | SubBatchStatus::Canceling => {
-                CommandOutcome::AlreadySo(format!("{name} is being canceled already"))
-            }
-            SubBatchStatus::Planned => CommandOutcome::Refused(format!(
-                "{name} is only planned: there is nothing to cancel; finish on sync moves it to the sync path"
-            )),
-            SubBatchStatus::Creating | SubBatchStatus::Adrift => CommandOutcome::Refused(format!(
-                "{name} cannot be canceled: whether it exists is not known yet; it is looked for"
-            )),
-            now if now != seen => CommandOutcome::AlreadySo(format!("{name} has become {now} meanwhile")),
-            now => CommandOutcome::AlreadySo(format!("{name} is {now} already")),
-        }
-    });
-    done.unwrap_or_else(no_such)
-}
-
-/// What is not in a sub-batch yet goes to the sync path; with `cancel_open`, what is in one follows when it was canceled.
-pub(crate) fn finish_on_sync(
-    state: &mut State,
-    slot: RunSlot,
-    cancel_open: bool,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) -> CommandOutcome {
-    match state.runs.get(slot.ix()) {
-        Some(run) if run.status.is_over() => {
-            return CommandOutcome::AlreadySo(format!("the run is over already: {}", run.status));
-        }
-        Some(_) => {}
-        None => return no_such(),
-    }
-    let done = with(state, slot, now, effects, |part, ctx| {
-        let already = std::mem::replace(&mut part.finish_on_sync, true);
-        let planned = |sub: &super::sub::Sub| sub.status() == SubBatchStatus::Planned && !sub.busy;
-        let nos: Vec<RequestNo> =
-            part.subs.iter().filter(|sub| planned(sub)).flat_map(|sub| sub.members.iter().copied()).collect();
-        part.subs.retain(|sub| !planned(sub));
-        let (n, mut n_canceled) = (nos.len(), 0);
-        ctx.out.push(Out::ToSync(nos));
-        for at in 0..part.subs.len() {
-            let sub = &part.subs[at];
-            let open = matches!(sub.status(), SubBatchStatus::InProgress | SubBatchStatus::Creating);
-            if cancel_open && open && sub.cancel_wanted.is_none() {
-                part.want_cancel(at, "the operator finishes the run on the sync path", ctx);
-                n_canceled += 1;
-            }
-        }
-        part.version += 1;
-        if already && n == 0 && n_canceled == 0 {
-            return CommandOutcome::AlreadySo("what is left finishes on the sync path already".to_owned());
-        }
-        let text = format!("{n} requests go to the sync path, {n_canceled} sub-batches are canceled");
-        ctx.say(Level::Info, "finish-on-sync", None, format!("operator: {text}"));
-        CommandOutcome::Done(text)
-    });
-    done.unwrap_or_else(|| CommandOutcome::AlreadySo("the run is on the sync path".to_owned()))
-}
-
-/// What a policy left of a sub-batch is sent again.
-pub(crate) fn re_drive_sub_batch(
-    state: &mut State,
-    slot: RunSlot,
-    index: u32,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) -> CommandOutcome {
-    let at = match target(state, slot, index) {
-        Ok(at) => at,
-        Err(outcome) => return outcome,
-    };
-    let done = with(state, slot, now, effects, |part, ctx| {
-        let sub = &mut part.subs[at];
-        let name = sub.name();
-        if !sub.entry.left {
-            return CommandOutcome::AlreadySo(format!("nothing of {name} is left for you to decide"));
-        }
-        if !sub.status().is_over() || sub.busy {
-            // It follows by itself when it has been harvested.
-            sub.entry.left = false;
-            sub.question = None;
-            return CommandOutcome::Done(format!(
-                "what {name} does not process goes to the sync path when it has ended"
-            ));
-        }
-        let n = gather::re_drive(part, at, ctx);
-        let text = format!("{n} requests of {name} go to the sync path");
-        ctx.say(Level::Info, "re-drive", None, format!("operator: {text}"));
-        CommandOutcome::Done(text)
-    });
-    done.unwrap_or_else(no_such)
-}
-
-/// The question about a sub-batch is answered: leave it as it is.
-pub(crate) fn leave_sub_batch(
-    state: &mut State,
-    slot: RunSlot,
-    index: u32,
-    now: Now,
-    effects: &mut Vec<Effect>,
-) -> CommandOutcome {
-    let at = match target(state, slot, index) {
-        Ok(at) => at,
-        Err(outcome) => return outcome,
-    };
-    let done = with(state, slot, now, effects, |part, ctx| {
-        let sub = &mut part.subs[at];
-        if sub.question.take().is_none() {
-            return CommandOutcome::AlreadySo(format!("nothing is asked about {}", sub.name()));
-        }
-        let text = format!("{} stays as it is", sub.name());
-        part.version += 1;
-        ctx.say(Level::Info, "left", None, format!("operator: {text}"));
-        CommandOutcome::Done(text)
-    });
-    done.unwrap_or_else(no_such)
 }

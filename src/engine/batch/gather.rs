@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::BatchFailure;
-use crate::model::{Level, Money, RequestNo, SubBatchStatus, Trouble};
+use crate::model::{ApiError, Level, Money, RequestNo, SubBatchStatus, Trouble};
 
 use super::act::{Harvest, Out, Step, ToDo};
-use super::open::begin_search;
 use super::part::{BatchRun, Ctx, HARVESTS};
 use super::poll::grace;
+use super::search::begin_search;
 use super::watch::unavailable;
 
 /// Whole downloads without a result for some member, before it is sent again.
@@ -59,6 +59,12 @@ pub(super) fn ended(part: &mut BatchRun, at: usize, result: Result<Harvest, Batc
             return;
         }
     }
+    harvested(part, at, harvest, ctx);
+}
+
+/// What became of its requests is known, and what was answered is durable.
+fn harvested(part: &mut BatchRun, at: usize, harvest: Harvest, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
     if let (Some(org), Some((account, error))) = (sub.org, harvest.account) {
         ctx.out.push(Out::Park(org, account, error));
     }
@@ -135,9 +141,12 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
             match grace(sub.n_404, true) {
                 Some(wait) => {
                     sub.step(SubBatchStatus::Ended);
+                    // What the batch itself says tells results that are late from such as are archived or never were.
+                    sub.look_first = true;
                     sub.next = ctx.now.mono + wait;
+                    part.keep(at, Step::Other, ctx);
                 }
-                None => unavailable(part, at, &format!("its results cannot be found ({error})"), ctx),
+                None => without_results(part, at, &error, ctx),
             }
         }
         BatchFailure::Trouble(Trouble::Account(account), error) => {
@@ -147,6 +156,7 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
         BatchFailure::Trouble(_, error) | BatchFailure::Invalid(error) => {
             sub.step(SubBatchStatus::Ended);
             sub.n_failed += 1;
+            ctx.out.push(Out::Unheard(error.clone()));
             let wait = Duration::from_secs(2_u64.saturating_pow(sub.n_failed.min(8)));
             sub.next = ctx.now.mono + wait;
             let (org, n) = (sub.org, sub.n_failed);
@@ -155,10 +165,28 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
                 sub.name(),
                 wait.as_secs()
             );
+            part.keep(at, Step::Other, ctx);
             ctx.say(Level::Warn, "download-broke", org, text);
         }
     }
     part.version += 1;
+}
+
+/// It has ended and has no results. Where its counts say that nothing was processed, nothing was paid, and all of it may be
+/// sent again; else the operator decides.
+fn without_results(part: &mut BatchRun, at: usize, error: &ApiError, ctx: &mut Ctx<'_>) {
+    let sub = &part.subs[at];
+    let n = u64::from(sub.entry.n_requests);
+    let trouble = match sub.ended_counts {
+        Some(counts) if counts.expired == n => Trouble::Expired,
+        Some(counts) if counts.canceled == n => Trouble::Canceled,
+        _ => return unavailable(part, at, &format!("its results cannot be found ({error})"), ctx),
+    };
+    let again: Vec<_> = sub.members.iter().map(|no| (*no, trouble)).collect();
+    let mut harvest = Harvest { again, ..Harvest::default() };
+    let tally = &mut harvest.tally;
+    *(if trouble == Trouble::Expired { &mut tally.n_expired } else { &mut tally.n_canceled }) = sub.entry.n_requests;
+    harvested(part, at, harvest, ctx);
 }
 
 /// It was adopted by a guess, and its results are somebody else's.
@@ -171,7 +199,7 @@ fn not_ours(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
     sub.entry.adopted = false;
     sub.step(SubBatchStatus::Adrift);
     sub.took = None;
-    begin_search(sub, true, ctx.now.mono);
+    begin_search(sub, part.settings.search_for, ctx.now.mono);
     sub.note(ctx.now.wall, "not ours after all");
     part.keep(at, Step::Other, ctx);
     ctx.say(

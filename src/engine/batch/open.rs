@@ -1,24 +1,21 @@
-//! How a sub-batch comes to be at the API: the intent, the create, and the search for one whose create had no answer.
+//! How a sub-batch comes to be at the API: the intent, the create, and what its answer means. `search` looks for one whose
+//! create had no answer.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::batches::{BatchFailure, BatchReply, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus};
-use crate::model::{AccountTrouble, ApiError, Level, Money, Mono, OrgId, RetryAfter, SubBatchStatus, Trouble, Wall};
+use crate::api::batches::{BatchFailure, CreateOutcome, CreateReply};
+use crate::model::{AccountTrouble, ApiError, Level, Money, OrgId, RetryAfter, SubBatchStatus, Trouble};
 
 use super::act::{Out, Step, ToDo};
-use super::adopt::{self, Found, Wanted};
 use super::part::{BatchRun, Ctx};
-use super::sub::between;
+use super::shell::INPUT_CHANGED;
+use super::{search, watch};
 use crate::engine::budget::Blocked;
 
-/// Waits between two looks into the list for a create that had no answer.
-const LOOKS: [u64; 4] = [3, 7, 20, 30];
-/// The same, when the process that sent it is dead: its connection died with it.
-const LOOKS_AFTER_DEATH: [u64; 2] = [3, 7];
-/// The wait between later looks, while it is ambiguous.
-const LATER_LOOK: Duration = Duration::from_secs(60);
+/// Sub-batches that the API calls wrong and which then go to the sync path, where every request is judged by itself. More of
+/// them are no accident: the run stops before all of it is sent at twice the price.
+const WRONG: u32 = 3;
 
 /// First and longest wait of an org that refuses creates without naming a wait.
 const REFUSED_MIN: Duration = Duration::from_secs(15);
@@ -68,21 +65,24 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
     }
 }
 
-/// The org with the fewest open that may open one more, and whose budget takes it.
+/// The org with the fewest open that may open one more, and whose budget takes it. Keys of one organisation count as one: each
+/// sees what the others create, so that two creates at once could be taken for each other.
 fn pick(part: &mut BatchRun, at: usize, at_most: Money, ctx: &Ctx<'_>) -> Option<OrgId> {
-    let in_creation = |org: OrgId| {
-        part.subs.iter().any(|sub| {
-            sub.org == Some(org) && matches!(sub.status(), SubBatchStatus::Creating | SubBatchStatus::Adrift)
-        })
+    let beside = |org: OrgId| {
+        let pool = ctx.pools.get(org.ix());
+        part.subs.iter().filter(move |sub| sub.org.is_some_and(|other| ctx.pools.get(other.ix()) == pool))
     };
+    let n_open = |org: OrgId| beside(org).filter(|sub| sub.status().is_open()).count() as u32;
+    let in_creation =
+        |org: OrgId| beside(org).any(|sub| matches!(sub.status(), SubBatchStatus::Creating | SubBatchStatus::Adrift));
     let may = |org: &OrgId| {
         ctx.usable.get(org.ix()).copied().unwrap_or(false)
             && part.desks[org.ix()].closed_until <= ctx.now.mono
-            && part.n_open(*org) < part.settings.max_open
+            && n_open(*org) < part.settings.max_open
             && !in_creation(*org)
     };
     let mut orgs: Vec<OrgId> = (0..part.desks.len()).map(|ix| OrgId(ix as u16)).filter(may).collect();
-    orgs.sort_by_key(|org| part.n_open(*org));
+    orgs.sort_by_key(|org| n_open(*org));
     let n = part.subs[at].members.len() as u64;
     for org in orgs {
         match ctx.budget.admits(ctx.ledger, org, n, at_most, ctx.now.wall) {
@@ -144,7 +144,8 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
             sub.entry.batch_id = Some(batch.id.clone());
             sub.entry.submitted_at = Some(ctx.now.wall);
             sub.begin(Duration::ZERO, ctx.now.mono);
-            sub.learn(&batch);
+            watch::learn(part, at, &batch, ctx);
+            let sub = &mut part.subs[at];
             sub.seen = false;
             sub.wish = reply.retry_after;
             sub.step(SubBatchStatus::InProgress);
@@ -157,7 +158,7 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
                 part.subs[at].entry.n_requests
             );
             part.desks[org.ix()].n_refused = 0;
-            super::watch::schedule(part, at, ctx);
+            watch::schedule(part, at, ctx);
             part.keep(at, Step::Other, ctx);
             ctx.say(Level::Info, "sub-batch-created", Some(org), text);
         }
@@ -200,10 +201,27 @@ fn refused(
             );
             ctx.say(Level::Warn, "create-refused", Some(org), text);
         }
-        BatchFailure::Invalid(error) => {
-            ctx.out.push(Out::Stop("create-refused", format!("{label} refuses {name}: {error}")));
-        }
+        BatchFailure::Invalid(error) => wrong(part, at, &label, &error, ctx),
     }
+}
+
+/// The API calls it wrong as a whole. Where others were taken, its own requests go to the sync path, which names the one that
+/// is at fault; else, and when it happens again and again, the run stops.
+fn wrong(part: &mut BatchRun, at: usize, label: &str, error: &ApiError, ctx: &mut Ctx<'_>) {
+    let name = part.subs[at].name();
+    let others_were_taken = part.subs.iter().any(|sub| sub.entry.batch_id.is_some());
+    if error.kind == INPUT_CHANGED || !others_were_taken || part.n_wrong >= WRONG {
+        ctx.out.push(Out::Stop("create-refused", format!("{label} refuses {name}: {error}")));
+        return;
+    }
+    part.n_wrong += 1;
+    let sub = part.subs.remove(at);
+    let text = format!(
+        "{label} refuses {name}: {error}; its {} requests go to the sync path, where each is judged by itself",
+        sub.members.len()
+    );
+    ctx.out.push(Out::ToSync(sub.members.to_vec()));
+    ctx.say(Level::Warn, "create-refused", sub.org, text);
 }
 
 /// It may have been created. Never again blindly: it is looked for.
@@ -213,7 +231,8 @@ fn adrift(part: &mut BatchRun, at: usize, error: &ApiError, ctx: &mut Ctx<'_>) {
         return;
     }
     let org = sub.org;
-    begin_search(sub, false, ctx.now.mono);
+    search::begin_search(sub, part.settings.search_for, ctx.now.mono);
+    let sub = &mut part.subs[at];
     sub.note(ctx.now.wall, format!("create without an answer: {error}"));
     let text = format!(
         "{} at {}: whether it was created is not known ({error}); it is looked for in the list, and not created again blindly",
@@ -222,163 +241,4 @@ fn adrift(part: &mut BatchRun, at: usize, error: &ApiError, ctx: &mut Ctx<'_>) {
     );
     part.keep(at, Step::Other, ctx);
     ctx.say(Level::Warn, "sub-batch-adrift", org, text);
-}
-
-/// Begins to look for it.
-pub(super) fn begin_search(sub: &mut super::sub::Sub, after_death: bool, now: Mono) {
-    sub.resumed = after_death;
-    sub.adrift_since = now;
-    sub.n_clean_lists = 0;
-    sub.next = now + Duration::from_secs(if after_death { LOOKS_AFTER_DEATH[0] } else { LOOKS[0] });
-}
-
-/// Asks for the org's list.
-pub(super) fn look_in_list(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
-    let sub = &mut part.subs[at];
-    let (Some(org), Some(intent_at)) = (sub.org, sub.entry.create_intent_at) else {
-        // Without an intent nothing was sent.
-        sub.back_to_planned(ctx.now.mono);
-        return;
-    };
-    sub.busy = true;
-    let index = sub.entry.index;
-    ctx.todo(index, ToDo::List { org, since: adopt::since(intent_at) });
-}
-
-/// The list is there.
-pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<MessageBatch>>, ctx: &mut Ctx<'_>) {
-    part.subs[at].busy = false;
-    if part.subs[at].status() != SubBatchStatus::Adrift {
-        return;
-    }
-    let listed = match reply.result {
-        Ok(listed) => listed,
-        Err(BatchFailure::Trouble(Trouble::Account(account), error)) => return part.park(at, account, error, ctx),
-        Err(_) => {
-            let sub = &mut part.subs[at];
-            sub.n_failed += 1;
-            sub.next = ctx.now.mono + Duration::from_secs(5 * u64::from(sub.n_failed.min(12)));
-            return;
-        }
-    };
-    let mut not_these: HashSet<String> = part.subs.iter().filter_map(|sub| sub.entry.batch_id.clone()).collect();
-    let sub = &mut part.subs[at];
-    sub.n_failed = 0;
-    not_these.extend(sub.not_these.iter().cloned());
-    let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
-    let wanted = Wanted { intent_at, n_requests: sub.entry.n_requests, not_these: &not_these };
-    match adopt::find(&listed, wanted) {
-        Found::One { batch, sure } => adopt_it(part, at, &batch, !sure, ctx),
-        Found::Nothing => absent(part, at, ctx),
-        Found::Several(candidates) => ambiguous(part, at, &candidates, ctx),
-    }
-}
-
-/// It is taken for ours.
-fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool, ctx: &mut Ctx<'_>) {
-    let sub = &mut part.subs[at];
-    let org = sub.org;
-    sub.entry.batch_id = Some(batch.id.clone());
-    sub.entry.adopted = by_guess;
-    sub.learn(batch);
-    let age = sub.entry.created_at.map_or(Duration::ZERO, |created| between(created, ctx.now.wall));
-    sub.begin(age, ctx.now.mono);
-    sub.question = None;
-    sub.step(match batch.processing_status {
-        ProcessingStatus::Ended => SubBatchStatus::Ended,
-        ProcessingStatus::Canceling => SubBatchStatus::Canceling,
-        ProcessingStatus::InProgress | ProcessingStatus::Other(_) => SubBatchStatus::InProgress,
-    });
-    if sub.status() == SubBatchStatus::Ended {
-        sub.took = Some(age);
-        sub.entry.ended_at = batch.ended_at.or(Some(ctx.now.wall));
-    }
-    if sub.canceled_elsewhere(batch) {
-        sub.entry.canceled_elsewhere_at = Some(ctx.now.wall);
-    }
-    sub.next = ctx.now.mono;
-    ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
-    sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
-    let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
-    let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);
-    part.keep(at, Step::Other, ctx);
-    ctx.say(Level::Info, "sub-batch-adopted", org, text);
-}
-
-/// It is not in the list. After enough looks, over enough time, it was not created.
-fn absent(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
-    let sub = &mut part.subs[at];
-    sub.n_clean_lists += 1;
-    let looks: &[u64] = if sub.resumed { &LOOKS_AFTER_DEATH } else { &LOOKS };
-    if let Some(wait) = looks.get(sub.n_clean_lists as usize) {
-        sub.next = ctx.now.mono + Duration::from_secs(*wait);
-        return;
-    }
-    let (name, label, org) = (sub.name(), sub.entry.org.clone(), sub.org);
-    let span = ctx.now.mono.since(sub.adrift_since);
-    sub.question = None;
-    sub.note(ctx.now.wall, format!("not in the list of {label}: planned again"));
-    sub.back_to_planned(ctx.now.mono);
-    let n = sub.n_clean_lists;
-    part.keep(at, Step::Other, ctx);
-    let text = format!(
-        "{name} is not in the list of {label}, in {n} looks over {:.0} s: it was not created, and is planned again",
-        span.as_secs_f64()
-    );
-    ctx.say(Level::Info, "sub-batch-absent", org, text);
-}
-
-/// Several could be it. Those that have ended tell by the ids in their results; the others are waited for.
-fn ambiguous(part: &mut BatchRun, at: usize, candidates: &[MessageBatch], ctx: &mut Ctx<'_>) {
-    let sub = &mut part.subs[at];
-    let ended = candidates.iter().find(|batch| batch.processing_status == ProcessingStatus::Ended);
-    if let (Some(batch), Some(org)) = (ended, sub.org) {
-        sub.busy = true;
-        let (index, id) = (sub.entry.index, batch.id.clone());
-        ctx.todo(index, ToDo::Peek { org, id });
-        return;
-    }
-    sub.next = ctx.now.mono + LATER_LOOK;
-    if sub.question.is_none() {
-        let ids: Vec<&str> = candidates.iter().map(|batch| batch.id.as_str()).collect();
-        let question = format!(
-            "{} may be any of {} at {}: time and size do not tell them apart; their results will, when they have ended",
-            sub.name(),
-            ids.join(", "),
-            sub.entry.org
-        );
-        sub.question = Some(question.clone());
-        let org = sub.org;
-        part.version += 1;
-        ctx.say(Level::Warn, "sub-batch-ambiguous", org, question);
-    }
-}
-
-/// The first result of a candidate was looked at.
-pub(super) fn peeked(part: &mut BatchRun, at: usize, id: String, ours: Option<bool>, ctx: &mut Ctx<'_>) {
-    let sub = &mut part.subs[at];
-    sub.busy = false;
-    if sub.status() != SubBatchStatus::Adrift {
-        return;
-    }
-    match ours {
-        None => sub.next = ctx.now.mono + LATER_LOOK,
-        Some(false) => {
-            sub.not_these.insert(id);
-            sub.next = ctx.now.mono;
-        }
-        Some(true) => {
-            let batch = MessageBatch {
-                id,
-                processing_status: ProcessingStatus::Ended,
-                request_counts: Default::default(),
-                created_at: sub.entry.create_intent_at,
-                expires_at: None,
-                ended_at: None,
-                archived_at: None,
-                cancel_initiated_at: None,
-            };
-            adopt_it(part, at, &batch, false, ctx);
-        }
-    }
 }

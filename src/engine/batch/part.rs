@@ -10,7 +10,7 @@ use super::pilot::Pilots;
 use super::stuck::Peers;
 use super::sub::Sub;
 use super::view::Kept;
-use super::{gather, open, watch};
+use super::{gather, open, search, watch};
 use crate::engine::budget::{Blocked, Budget};
 use crate::engine::ledger::Ledger;
 use crate::engine::load::Sizes;
@@ -29,6 +29,8 @@ pub(crate) struct Ctx<'c> {
     pub(crate) budget: &'c Budget,
     /// Which orgs take work, in their order.
     pub(crate) usable: &'c [bool],
+    /// To which organisation each belongs: keys of one see each other's batches, and share what may be open.
+    pub(crate) pools: &'c [usize],
     /// Whether the run admits anything now.
     pub(crate) admits: bool,
     /// Whether nobody watches the run.
@@ -72,6 +74,8 @@ pub(crate) struct BatchRun {
     pub(crate) kept: Kept,
     /// It was said that the pilots are answered.
     pub(crate) piloted: bool,
+    /// Sub-batches that the API called wrong, and which went to the sync path.
+    pub(crate) n_wrong: u32,
     /// The limit that keeps the next sub-batch from being created.
     pub(crate) blocked: Option<Blocked>,
     /// Nothing is due before this.
@@ -98,6 +102,7 @@ impl BatchRun {
             version: 0,
             kept: Kept::default(),
             piloted: false,
+            n_wrong: 0,
             blocked: None,
             wake: Mono::ZERO,
         }
@@ -123,11 +128,6 @@ impl BatchRun {
     /// How long those took that have ended.
     pub(crate) fn peers(&self) -> Peers {
         Peers::new(self.subs.iter().filter_map(|sub| sub.took).collect())
-    }
-
-    /// Sub-batches that an org has open.
-    pub(crate) fn n_open(&self, org: OrgId) -> u32 {
-        self.subs.iter().filter(|sub| sub.org == Some(org) && sub.status().is_open()).count() as u32
     }
 
     /// What the sub-batches of each org may still be billed at the most. One whose results cannot be had counts until
@@ -160,8 +160,8 @@ impl BatchRun {
             Happened::MembersKept(kept) => open::members_kept(self, at, kept, ctx),
             Happened::StateKept(Step::CreateIntent) => open::intent_kept(self, at, ctx),
             Happened::Created(reply) => open::created(self, at, *reply, ctx),
-            Happened::Listed(reply) => open::listed(self, at, *reply, ctx),
-            Happened::Peeked { id, ours } => open::peeked(self, at, id, ours, ctx),
+            Happened::Listed(reply) => search::listed(self, at, *reply, ctx),
+            Happened::Peeked { batch, ours } => search::peeked(self, at, *batch, ours, ctx),
             Happened::Polled(reply) => watch::polled(self, at, *reply, ctx),
             Happened::StateKept(Step::CancelIntent) => {
                 self.subs[at].busy = false;
@@ -195,7 +195,8 @@ impl BatchRun {
             match sub.status() {
                 SubBatchStatus::InProgress | SubBatchStatus::Canceling => watch::poll(self, at, ctx),
                 SubBatchStatus::CancelRequested => watch::cancel(self, at, ctx),
-                SubBatchStatus::Adrift => open::look_in_list(self, at, ctx),
+                SubBatchStatus::Adrift => search::look_in_list(self, at, ctx),
+                SubBatchStatus::Ended if sub.look_first => watch::poll(self, at, ctx),
                 SubBatchStatus::Ended => gather::begin(self, at, ctx),
                 SubBatchStatus::Planned
                 | SubBatchStatus::Creating
@@ -205,13 +206,31 @@ impl BatchRun {
             }
         }
         self.pilot(ctx);
+        if self.finish_on_sync {
+            // One that was under way when the operator decided, and was not made.
+            self.release_planned(ctx);
+        }
         open::open(self, ctx);
         self.wake = self.next_wake(ctx.now.mono);
     }
 
+    /// What is only planned goes to the sync path. Gives how many requests that is.
+    pub(crate) fn release_planned(&mut self, ctx: &mut Ctx<'_>) -> usize {
+        let planned = |sub: &Sub| sub.status() == SubBatchStatus::Planned && !sub.busy;
+        let released = self.subs.iter().filter(|sub| planned(sub));
+        let nos: Vec<RequestNo> = released.flat_map(|sub| sub.members.iter().copied()).collect();
+        self.subs.retain(|sub| !planned(sub));
+        let n = nos.len();
+        if n > 0 {
+            self.version += 1;
+            ctx.out.push(Out::ToSync(nos));
+        }
+        n
+    }
+
     /// Looks at the pilots: a wrong shape shows now, not when a batch has ended.
     fn pilot(&mut self, ctx: &mut Ctx<'_>) {
-        if self.piloted {
+        if self.piloted || self.finish_on_sync {
             return;
         }
         let subs = &mut self.subs;

@@ -6,9 +6,9 @@ use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, RunStatus, Sub
 use crate::requests::{Input, ReadError, shapes};
 use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
 
-use super::open::begin_search;
 use super::part::BatchRun;
 use super::pilot::{Pilots, Shape};
+use super::search::begin_search;
 use super::split::{Limits, split};
 use super::sub::Sub;
 use crate::engine::event::Effect;
@@ -99,7 +99,8 @@ pub fn plan(
         settings,
     };
     if !plan.finish_on_sync {
-        plan.add_fresh(input, |no| is_open(no) && !taken[no.ix()])?;
+        let first = (f64::from(input.len()) * (1.0 - plan.settings.share)).round() as u32;
+        plan.add_fresh(input, |no| no.0 >= first && is_open(no) && !taken[no.ix()])?;
     }
     Ok(plan)
 }
@@ -206,7 +207,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         };
         sub.at_most = open.iter().map(at_most).sum();
         if sub.status() == SubBatchStatus::Adrift {
-            begin_search(&mut sub, true, now.mono);
+            begin_search(&mut sub, plan.settings.search_for, now.mono);
         }
         if left {
             let trouble = match sub.status() {
@@ -233,14 +234,22 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     }
     let n_planned = subs.iter().filter(|sub| sub.status() == SubBatchStatus::Planned).count();
     let n_live = subs.iter().filter(|sub| sub.status() != SubBatchStatus::Planned && !sub.status().is_over()).count();
-    state.runs[slot.ix()].queue.hold(held);
+    // Pilots go before everything else that takes the sync path: creates wait for them.
+    let firsts: Vec<RequestNo> = plan.pilots.iter().filter_map(|shape| shape.first.first().copied()).collect();
+    held.extend(&firsts);
+    let queue = &mut state.runs[slot.ix()].queue;
+    queue.hold(held);
+    firsts.into_iter().for_each(|no| queue.let_go(no, now.mono));
     let pilots = Pilots::new(plan.pilots);
     let n_pilots = pilots.len();
     let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
     state.runs[slot.ix()].ledger.reserve_batches(part.reserved());
     state.batches[slot.ix()] = Some(Box::new(part));
-    let text =
-        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots");
+    let text = if n_planned + n_live + n_pilots == 0 && state.runs[slot.ix()].queue.is_empty() {
+        "batch path: 0 to send: every request has its answer already, and nothing is created".to_owned()
+    } else {
+        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots")
+    };
     state.note(Level::Info, "batch-plan", None, text, now, effects);
     for remark in remarks {
         state.note(Level::Warn, "batch-plan", None, remark, now, effects);

@@ -23,6 +23,9 @@ use super::harvest::{self, Harvester};
 const PAGE: u32 = 100;
 const PAGES: usize = 50;
 
+/// The kind of the error that stands for an input which is not what was indexed.
+pub(super) const INPUT_CHANGED: &str = "input-changed";
+
 /// Bytes of results that are read to see whose they are.
 const PEEK: usize = 4 << 20;
 
@@ -75,10 +78,10 @@ impl Shell {
                     shell.tell(index, Happened::Listed(Box::new(reply)));
                 });
             }
-            ToDo::Peek { org, id } => {
+            ToDo::Peek { org, batch } => {
                 tokio::spawn(async move {
-                    let ours = shell.peek(org, &id).await;
-                    shell.tell(index, Happened::Peeked { id, ours });
+                    let ours = shell.peek(org, &batch.id).await;
+                    shell.tell(index, Happened::Peeked { batch, ours });
                 });
             }
             ToDo::Harvest { org, id, members, began_at } => {
@@ -224,7 +227,7 @@ fn local(kind: &str, message: String) -> BatchFailure {
 
 /// The input is not what was indexed: nothing whole was sent.
 fn unreadable(message: String) -> CreateReply {
-    let error = ApiError { kind: "input-changed".to_owned(), message, ..ApiError::default() };
+    let error = ApiError { kind: INPUT_CHANGED.to_owned(), message, ..ApiError::default() };
     let outcome = CreateOutcome::Refused(BatchFailure::Invalid(error));
     CreateReply { outcome, retry_after: RetryAfter::Absent, organization: None }
 }

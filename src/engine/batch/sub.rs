@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::batches::{MessageBatch, ProcessingStatus};
+use crate::api::batches::{BatchCounts, MessageBatch, ProcessingStatus};
 use crate::model::{Money, Mono, Now, OrgId, RequestNo, RetryAfter, SubBatchStatus, Trouble, Wall};
 use crate::store::SubBatchEntry;
 
@@ -47,7 +47,7 @@ pub(crate) struct Sub {
     pub(crate) api_status: Option<String>,
     /// Why it is to be canceled as soon as nothing else is under way.
     pub(crate) cancel_wanted: Option<String>,
-    /// A cancel failed: look before the next.
+    /// A cancel failed, or results that should be there are not: look at it before the next try.
     pub(crate) look_first: bool,
     /// Of a life that began in an earlier session.
     pub(crate) resumed: bool,
@@ -63,6 +63,8 @@ pub(crate) struct Sub {
     pub(crate) n_clean_lists: u32,
     /// Batches that it is not.
     pub(crate) not_these: HashSet<String>,
+    /// What its counts said once it had ended; before that they say nothing.
+    pub(crate) ended_counts: Option<BatchCounts>,
     /// Downloads that were whole and lacked rows.
     pub(crate) n_lacking: u32,
     /// Results to be made again, until the harvest is durable.
@@ -135,6 +137,7 @@ impl Sub {
             adrift_since: now.mono,
             n_clean_lists: 0,
             not_these: HashSet::new(),
+            ended_counts: None,
             n_lacking: 0,
             again: Vec::new(),
             question: None,
@@ -208,6 +211,9 @@ impl Sub {
     pub(crate) fn learn(&mut self, batch: &MessageBatch) {
         (self.seen, self.n_failed, self.n_404) = (true, 0, 0);
         self.api_status = Some(batch.processing_status.as_str().to_owned());
+        if batch.processing_status == ProcessingStatus::Ended {
+            self.ended_counts = Some(batch.request_counts);
+        }
         self.entry.created_at = batch.created_at.or(self.entry.created_at);
         self.entry.expires_at = batch.expires_at.or(self.entry.expires_at);
         if let (Some(created), Some(expires)) = (self.entry.created_at, self.entry.expires_at) {

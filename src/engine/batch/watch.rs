@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, BatchReply, MessageBatch, ProcessingStatus};
-use crate::model::{Level, SubBatchStatus, Trouble};
+use crate::model::{ApiError, Level, SubBatchStatus, Trouble};
 
 use super::act::{Out, Step, ToDo};
 use super::part::{BatchRun, Ctx};
 use super::poll::{Pace, grace};
 use super::stuck;
+
+/// Why a batch that was left for too long has no results any more.
+const ARCHIVED: &str = "its results are archived: they are kept for 29 days";
 
 /// Asks how a sub-batch is.
 pub(super) fn poll(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
@@ -35,6 +38,9 @@ pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBa
     sub.busy = false;
     sub.look_first = false;
     sub.wish = reply.retry_after;
+    if sub.status() == SubBatchStatus::Ended {
+        return looked_again(part, at, reply.result, ctx);
+    }
     if !sub.status().is_polled() {
         return;
     }
@@ -42,8 +48,28 @@ pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBa
         ctx.out.push(Out::Organisation(org, organisation));
     }
     match reply.result {
+        // A proxy that mixes up its answers.
+        Ok(batch) if sub.entry.batch_id.as_ref() != Some(&batch.id) => {
+            let message = format!("the answer is about {}", batch.id);
+            let error = ApiError { kind: "wrong-batch".to_owned(), message, ..ApiError::default() };
+            unseen(part, at, BatchFailure::Trouble(Trouble::Broken, error), ctx);
+        }
         Ok(batch) => seen(part, at, &batch, ctx),
         Err(failure) => unseen(part, at, failure, ctx),
+    }
+}
+
+/// Takes what the API says of it. A status that no document names is told once: it is shown, and it is no end.
+pub(super) fn learn(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let known = sub.api_status.clone();
+    sub.learn(batch);
+    if let ProcessingStatus::Other(word) = &batch.processing_status
+        && known.as_ref() != Some(word)
+    {
+        let org = sub.org;
+        let text = format!("{}: the API calls its status {word:?}, which is not known: it is polled on", sub.name());
+        ctx.say(Level::Warn, "unknown-status", org, text);
     }
 }
 
@@ -51,14 +77,13 @@ pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBa
 fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
     ctx.out.push(Out::Heard);
     let was = part.subs[at].status();
-    let known = part.subs[at].api_status.clone();
     if part.subs[at].canceled_elsewhere(batch) {
         say_canceled_elsewhere(part, at, ctx);
     }
+    learn(part, at, batch, ctx);
     let sub = &mut part.subs[at];
-    sub.learn(batch);
     if batch.archived_at.is_some() {
-        return unavailable(part, at, "its results are archived: they are kept for 29 days", ctx);
+        return unavailable(part, at, ARCHIVED, ctx);
     }
     match &batch.processing_status {
         ProcessingStatus::Ended => return ended(part, at, batch, ctx),
@@ -68,15 +93,7 @@ fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>)
             }
             sub.step(SubBatchStatus::Canceling);
         }
-        ProcessingStatus::InProgress => {}
-        ProcessingStatus::Other(word) => {
-            if known.as_deref() != Some(word) {
-                let org = sub.org;
-                let text =
-                    format!("{}: the API calls its status {word:?}, which is not known: it is polled on", sub.name());
-                ctx.say(Level::Warn, "unknown-status", org, text);
-            }
-        }
+        ProcessingStatus::InProgress | ProcessingStatus::Other(_) => {}
     }
     if part.subs[at].status() != was {
         part.keep(at, Step::Other, ctx);
@@ -87,12 +104,30 @@ fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>)
     schedule(part, at, ctx);
 }
 
+/// It has ended, and its results were not there: it says why, or they are asked for once more.
+fn looked_again(part: &mut BatchRun, at: usize, result: Result<MessageBatch, BatchFailure>, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    match result {
+        Ok(batch) if batch.archived_at.is_some() => unavailable(part, at, ARCHIVED, ctx),
+        Ok(batch) if batch.processing_status == ProcessingStatus::Ended => {
+            sub.ended_counts = Some(batch.request_counts);
+        }
+        // Nothing is learned; the next download tells.
+        Ok(_) | Err(_) => {}
+    }
+}
+
 /// It has ended: its results can be had.
 fn ended(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
     let now = ctx.now;
     let sub = &mut part.subs[at];
+    let was = sub.status();
     if !sub.step(SubBatchStatus::Ended) {
         return;
+    }
+    if was == SubBatchStatus::CancelRequested {
+        // The answer to our cancel was lost, and it has ended meanwhile.
+        sub.entry.stuck_canceled_at = sub.entry.stuck_canceled_at.or(batch.cancel_initiated_at);
     }
     sub.took = Some(sub.age(now.mono));
     sub.entry.ended_at = batch.ended_at.or(Some(now.wall));
@@ -118,6 +153,7 @@ fn unseen(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
         BatchFailure::Trouble(Trouble::Account(account), error) => part.park(at, account, error, ctx),
         BatchFailure::Trouble(_, error) | BatchFailure::Invalid(error) => {
             sub.n_failed += 1;
+            ctx.out.push(Out::Unheard(error.clone()));
             let (org, n) = (sub.org, sub.n_failed);
             // One failure is weather.
             if n == 3 {
@@ -179,6 +215,8 @@ pub(super) fn look_for_stuck(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) 
     let is_stuck = sub.status() == SubBatchStatus::InProgress
         && !sub.busy
         && !sub.stuck
+        // One of an earlier session may have ended long ago: it is looked at first.
+        && sub.seen
         && stuck::is_stuck(sub.age(ctx.now.mono), threshold);
     if !is_stuck {
         return;
@@ -189,7 +227,16 @@ pub(super) fn look_for_stuck(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) 
     }
     let sub = &mut part.subs[at];
     sub.stuck = true;
-    let guess = if sub.entry.adopted { "; it was adopted by a guess, and is never canceled without you" } else { "" };
+    let guess = match (sub.entry.adopted, ctx.unattended) {
+        (false, _) => String::new(),
+        (true, false) => "; it was adopted by a guess, and is never canceled without you".to_owned(),
+        // It may be a colleague's. The others go on, and it expires by itself.
+        (true, true) => format!(
+            "; it was adopted by a guess and may be a colleague's: it is waited for until it expires in {}, or until \
+             `fandeck cancel` names it",
+            stuck::in_words(sub.expires_in(ctx.now.mono))
+        ),
+    };
     let question = format!("STUCK BATCH: {}: {why}{guess}. Cancel it, or wait on", sub.name());
     sub.question = Some(question.clone());
     sub.note(ctx.now.wall, "stuck: the operator is asked");
@@ -266,7 +313,7 @@ pub(super) fn cancel_answered(part: &mut BatchRun, at: usize, reply: BatchReply<
 }
 
 /// Somebody else canceled it. Its requests are not sent again on the quiet.
-fn say_canceled_elsewhere(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+pub(super) fn say_canceled_elsewhere(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
     let again = part.settings.re_drive_elsewhere;
     let sub = &mut part.subs[at];
     sub.entry.canceled_elsewhere_at = Some(ctx.now.wall);

@@ -34,8 +34,10 @@ fn time(out: &mut String, review: &Review) {
         line(out, "time", &parts.collect::<Vec<_>>().join(" · "));
     }
     for latency in &review.latencies {
-        let ms = |ms: u64| format::span(ms.max(1_000)).replace("1s", &format!("{ms} ms"));
-        let show = |value: u64| if value < 1_000 { format!("{value} ms") } else { ms(value) };
+        let show = |ms: u64| match u32::try_from(ms) {
+            Ok(short) if short < 60_000 => format::latency(short),
+            _ => format::span(ms),
+        };
         let text = format!(
             "{} {}: {} answers, p50 {} · p90 {} · p95 {} · p99 {} · longest {}",
             harmless(&latency.org),

@@ -93,9 +93,9 @@ impl Filter {
 }
 
 /// What the screen remembers.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchesUi {
-    /// The selected sub-batch, by its index; the first one without.
+    /// The selected sub-batch, by its index; the first one without, unless it follows.
     pub selected: Option<u32>,
     /// What comes first.
     pub sort: Sort,
@@ -103,8 +103,21 @@ pub struct BatchesUi {
     pub filter: Filter,
     /// Only those are shown whose org, id or state contains this.
     pub search: TextField,
-    /// The selection follows the oldest open one.
+    /// The selection follows the one to worry about: one that asks, else the oldest that could be canceled, else the oldest.
     pub follow: bool,
+}
+
+/// It follows until the operator selects another.
+impl Default for BatchesUi {
+    fn default() -> BatchesUi {
+        BatchesUi {
+            selected: None,
+            sort: Sort::default(),
+            filter: Filter::default(),
+            search: TextField::default(),
+            follow: true,
+        }
+    }
 }
 
 /// The sub-batches of the run that is shown.
@@ -139,8 +152,10 @@ impl BatchesUi {
     /// Position of the selected one among the rows.
     pub fn selected_ix(&self, rows: &[&SubBatchView]) -> usize {
         if self.follow {
-            let open = rows.iter().enumerate().filter(|(_, sub)| sub.status.is_open());
-            return open.max_by_key(|(_, sub)| sub.age_ms).map_or(0, |(at, _)| at);
+            let open = rows.iter().enumerate().filter(|(_, sub)| sub.status.is_open() || sub.question.is_some());
+            let worry =
+                |sub: &SubBatchView| (sub.question.is_some(), sub.status == SubBatchStatus::InProgress, sub.age_ms);
+            return open.max_by_key(|(_, sub)| worry(sub)).map_or(0, |(at, _)| at);
         }
         self.selected.and_then(|index| rows.iter().position(|sub| sub.index == index)).unwrap_or(0)
     }
@@ -248,16 +263,54 @@ pub(super) fn click(ui: &mut UiState, index: u32, cancel: bool, snapshot: &Snaps
     Vec::new()
 }
 
-/// What a request has cost on average in the batches of a run, at the price of the sync path; `None` before the first harvest.
-fn sync_price(view: &BatchesView) -> Option<Money> {
-    let answered: u64 = view.sub_batches.iter().map(|sub| u64::from(sub.n_succeeded)).sum();
-    (answered > 0).then(|| Money(view.cost.0.saturating_mul(2) / answered))
+/// What a request has cost on average at the price of the sync path: by the batches of the run, else by what it sent on the
+/// sync path, such as its pilots. `None` before the first answer.
+fn sync_price(run: &RunView, view: &BatchesView) -> Option<Money> {
+    let in_batches: u64 = view.sub_batches.iter().map(|sub| u64::from(sub.n_succeeded)).sum();
+    let on_sync = run.counts.succeeded + run.counts.refused;
+    let by_batches = view.cost.0.saturating_mul(2).checked_div(in_batches);
+    by_batches.or_else(|| run.cost.0.saturating_sub(view.cost.0).checked_div(on_sync)).map(Money)
 }
 
-fn costs_at_most(n: u64, view: &BatchesView) -> String {
-    match sync_price(view) {
-        Some(price) => format!("at most {} on the sync path", format::money(Money(price.0.saturating_mul(n)))),
-        None => "twice the price of the batch, for what was not processed".to_owned(),
+/// What is at stake for so many requests of open sub-batches: what may be paid already, and what the rest will cost.
+fn stakes(n: u64, run: &RunView, view: &BatchesView) -> [String; 2] {
+    match sync_price(run, view) {
+        Some(price) => {
+            let all = Money(price.0.saturating_mul(n));
+            [
+                format!(
+                    "Paid already, at half the price: at most about {}, for what it has processed; that is harvested and kept.",
+                    format::money(Money(all.0 / 2))
+                ),
+                format!(
+                    "The rest is sent again on the sync path: at most about {}, if nothing was processed.",
+                    format::money(all)
+                ),
+            ]
+        }
+        None => [
+            "What it has processed is paid at half the price, harvested and kept.".to_owned(),
+            "The rest is sent again on the sync path, at the full price.".to_owned(),
+        ],
+    }
+}
+
+/// How its age compares, in a sentence.
+fn against_siblings(sub: &SubBatchView, view: &BatchesView) -> String {
+    let siblings = match (view.took_median_ms, view.took_longest_ms) {
+        (Some(median), Some(longest)) => format!(
+            "{} others ended, after a median of {} and {} at the longest.",
+            view.ended,
+            format::span(median),
+            format::span(longest)
+        ),
+        _ => "No other has ended yet.".to_owned(),
+    };
+    match sub.stuck_in_ms {
+        Some(ms) if ms > 0 && view.escape && !sub.adopted => {
+            format!("{siblings} It is canceled by itself in {}.", format::span(ms))
+        }
+        _ => siblings,
     }
 }
 
@@ -273,14 +326,13 @@ fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
             format::count(u64::from(sub.n_requests)),
             format::span(sub.age_ms.unwrap_or(0))
         ),
+        against_siblings(sub, view),
         String::new(),
-        "What it has processed is paid at half the price, harvested and kept.".to_owned(),
-        format!("What it has not goes to the sync path: {}.", costs_at_most(u64::from(sub.n_requests), view)),
     ];
+    lines.extend(stakes(u64::from(sub.n_requests), run, view));
     if sub.adopted {
         lines.push("It was adopted by a guess: it may be a colleague's.".to_owned());
     }
-    lines.extend([String::new(), "y  cancel it    Esc  wait on".to_owned()]);
     let command = Command::CancelSubBatch { run: run.slot, sub_batch: sub.index, seen: sub.status };
     let deed = Deed::Command { command, what: format!("cancel sub-batch {}", sub.index) };
     confirm(ui, Ask { title: "cancel?", lines, keep: "Wait on", agree: "Cancel it", deed });
@@ -288,7 +340,7 @@ fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
 
 fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
     let open = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::InProgress).count();
-    let lines = vec![
+    let mut lines = vec![
         format!(
             "{} requests are planned for sub-batches: they go to the sync path now.",
             format::count(view.n_planned)
@@ -297,11 +349,10 @@ fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
             "{open} sub-batches are open, with {} requests: they are canceled, harvested, and what they did not process follows.",
             format::count(view.n_open)
         ),
-        format!("All of it is {}.", costs_at_most(view.n_planned + view.n_open, view)),
         String::new(),
-        "y  finish on sync    Esc  wait on".to_owned(),
     ];
+    lines.extend(stakes(view.n_planned + view.n_open, run, view));
     let command = Command::FinishOnSync { run: run.slot, cancel_open: true };
     let deed = Deed::Command { command, what: "finish on sync".to_owned() };
-    confirm(ui, Ask { title: "cancel?", lines, keep: "Wait on", agree: "Cancel it", deed });
+    confirm(ui, Ask { title: "finish on sync?", lines, keep: "Wait on", agree: "Finish on sync", deed });
 }

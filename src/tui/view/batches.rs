@@ -3,6 +3,8 @@
 //! There is no progress bar of an open sub-batch, because there is no progress to be seen: the API's counts stay at zero
 //! until its end. What is drawn is its age against the threshold, with a mark where its siblings ended.
 
+mod table;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -11,18 +13,15 @@ use ratatui::text::Span;
 use crate::model::snapshot::{BatchesView, SubBatchView};
 use crate::model::{Snapshot, SubBatchStatus, Wall};
 use crate::report::format;
-use crate::report::text::{fit, fit_right, harmless};
+use crate::report::text::{fit, harmless, width, wrap};
 use crate::tui::screens::batches::{BatchesUi, batches_of};
 use crate::tui::state::UiState;
 use crate::tui::theme::Theme;
 
 use super::hit::Target;
-use super::{Scene, pictures, put, styled};
+use super::{Scene, pictures, put, put_right, styled};
+use table::{BUTTON, BUTTON_ROOM, Columns, Row, age, has_button, style_of};
 
-/// Columns of the button.
-const BUTTON: &str = "[cancel]";
-/// Columns of the bar of ages.
-const AGE_BAR: usize = 16;
 /// Rows above the table: the strip, its bar, the heading.
 const ABOVE: u16 = 4;
 
@@ -52,17 +51,8 @@ pub(super) fn hit(ui: &UiState, snapshot: &Snapshot, area: Rect, here: Position)
     let rows = screen.rows(view);
     let first = scrolled(screen.selected_ix(&rows), table.height);
     let sub = rows.get(first + usize::from(here.y - table.y))?;
-    let left = table.x + table.width.saturating_sub(BUTTON.len() as u16 + 1);
-    Some(Target::SubBatch { index: sub.index, cancel: has_button(sub) && fits_button(table) && here.x >= left })
-}
-
-/// The columns end before it.
-fn fits_button(table: Rect) -> bool {
-    table.width > 108
-}
-
-fn has_button(sub: &SubBatchView) -> bool {
-    sub.status == SubBatchStatus::InProgress
+    let button = table.x + table.width.saturating_sub(BUTTON_ROOM);
+    Some(Target::SubBatch { index: sub.index, cancel: has_button(sub) && here.x >= button })
 }
 
 /// Draws the screen.
@@ -70,8 +60,12 @@ fn has_button(sub: &SubBatchView) -> bool {
 /// ```text
 ///  sub-batches 20: 11 harvested · 4 in-progress · 1 canceling · 4 planned      oldest 4h01m · next poll 12s
 ///  ███████████████████████████▒▒▒▒▒▒▒▒▒▒▒▒····················   harvested 1,100 · open 500 · planned 400
+///  sorted by index · showing all                           │ median of those ended  ┊ longest  end: the threshold, 4h00m
 ///    #  org         requests  state             age                       expires   done  again      cost
-///  › 9  batch          1,000  in-progress       4h01m ██████████████▏│    19h58m      ·      ·         ·  [cancel]
+///  › 9  batch          1,000  in-progress       4h01m █│██┊███████████    19h58m      ·      ·         ·  [cancel]
+/// ── sub-batch 9 · msgbatch_01…
+///  4h01m old · 11 ended, median 12m00s, longest 31m00s · over the threshold of 4h00m · expires in 19h58m
+///  10:00:02  created as msgbatch_01…
 /// ```
 pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, area: Rect) {
     let theme = scene.theme;
@@ -93,16 +87,21 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     );
     let mut head = vec![styled(marks, theme.dim)];
     head.extend(super::filter_spans(&screen.search, theme));
+    let legend = legend(view);
+    let taken: usize = head.iter().map(Span::width).sum();
     put(buf, area, 2, head);
-    put(buf, area, 3, [styled(heading(), theme.dim)]);
+    if taken + width(&legend) + 3 <= usize::from(area.width) {
+        put_right(buf, area, 2, [styled(legend, theme.dim)]);
+    }
+    let columns = Columns::of(area.width);
+    put(buf, area, 3, [styled(columns.heading(), theme.dim)]);
     let (table, times, detail) = split(area);
     let first = scrolled(at, table.height);
     for (row, (ix, sub)) in (0..table.height).zip(rows.iter().enumerate().skip(first)) {
-        put(buf, table, row, line(view, sub, ix == at, aged, theme));
-        if has_button(sub) && fits_button(table) {
-            let width = BUTTON.len() as u16 + 1;
-            let place = Rect { x: table.x + table.width - width, width, y: table.y + row, height: 1 };
-            put(buf, place, 0, [styled(BUTTON, theme.key)]);
+        put(buf, table, row, columns.row(view, sub, Row { selected: ix == at, aged }, theme));
+        if has_button(sub) {
+            let place = Rect { x: table.x + table.width.saturating_sub(BUTTON_ROOM), width: BUTTON_ROOM, ..table };
+            put(buf, place, row, [styled(BUTTON, theme.key)]);
         }
     }
     if rows.is_empty() {
@@ -110,7 +109,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     }
     pictures::gantt::render(buf, times, view, scene.snapshot.at, aged, theme);
     if let Some(sub) = rows.get(at) {
-        life(buf, scene, sub, detail);
+        life(buf, scene, view, sub, detail);
     }
 }
 
@@ -150,120 +149,91 @@ fn sums(view: &BatchesView, columns: usize, theme: &Theme) -> Vec<Span<'static>>
     spans
 }
 
-fn heading() -> String {
-    format!(
-        "   {} {} {} {} {} {} {} {} {}",
-        fit_right("#", 4),
-        fit("org", 12),
-        fit_right("requests", 8),
-        fit("state", 17),
-        fit("age", 9 + AGE_BAR),
-        fit_right("expires", 8),
-        fit_right("done", 7),
-        fit_right("again", 6),
-        fit_right("cost", 9),
-    )
-}
-
-fn line(view: &BatchesView, sub: &SubBatchView, selected: bool, aged: u64, theme: &Theme) -> Vec<Span<'static>> {
-    let open = sub.status.is_open();
-    let age = sub.age_ms.map(|age| if open { age + aged } else { age });
-    let state = match &sub.api_status {
-        Some(word) => format!("{} ({})", sub.status, harmless(word)),
-        None => sub.status.to_string(),
+/// What the bar of ages means.
+fn legend(view: &BatchesView) -> String {
+    let end = match view.threshold_ms {
+        Some(ms) => format!("the threshold, {}", format::span(ms)),
+        None => "24h, there is no threshold".to_owned(),
     };
-    let style = style_of(sub, theme);
-    let base = if selected { theme.strong } else { theme.text };
-    let known = sub.status.is_over();
-    let figure = |text: String| if known { text } else { "·".to_owned() };
-    vec![
-        styled(if selected { " › " } else { "   " }, theme.selected),
-        styled(format!("{} ", fit_right(&sub.index.to_string(), 4)), base),
-        styled(format!("{} ", fit(&harmless(&sub.org), 12)), base),
-        styled(format!("{} ", fit_right(&format::count(u64::from(sub.n_requests)), 8)), base),
-        styled(format!("{} ", fit(&state, 17)), style),
-        styled(fit(&age.map_or("·".to_owned(), format::span), 9), base),
-        styled(format!("{} ", age_bar(view, age)), style),
-        styled(format!("{} ", fit_right(&expires(sub, aged), 8)), theme.dim),
-        styled(
-            format!("{} ", fit_right(&figure(format::count(u64::from(sub.n_succeeded + sub.n_refused_invalid))), 7)),
-            base,
-        ),
-        styled(
-            format!("{} ", fit_right(&figure((sub.n_expired + sub.n_canceled + sub.n_errored).to_string()), 6)),
-            base,
-        ),
-        styled(fit_right(&figure(format::money(sub.cost)), 9), base),
-    ]
+    format!("│ median of those ended  ┊ longest  end: {end} ")
 }
 
-fn style_of(sub: &SubBatchView, theme: &Theme) -> Style {
-    match sub.status {
-        _ if sub.question.is_some() => theme.bad,
-        SubBatchStatus::Harvested => theme.good,
-        SubBatchStatus::Planned => theme.dim,
-        SubBatchStatus::Unavailable | SubBatchStatus::Adrift => theme.bad,
-        _ if sub.stuck => theme.warn,
-        _ => theme.info,
-    }
-}
-
-fn expires(sub: &SubBatchView, aged: u64) -> String {
-    sub.expires_in_ms.map_or("·".to_owned(), |ms| format::span(ms.saturating_sub(aged)))
-}
-
-/// The age against the threshold; `│` marks where the siblings ended in the middle.
-fn age_bar(view: &BatchesView, age: Option<u64>) -> String {
-    let (Some(age), Some(whole)) = (age, view.threshold_ms.filter(|ms| *ms > 0)) else { return " ".repeat(AGE_BAR) };
-    let place = |ms: u64| ((ms.min(whole) as f64 / whole as f64) * AGE_BAR as f64).round() as usize;
-    let (filled, median) = (place(age), view.took_median_ms.map(|ms| place(ms).min(AGE_BAR - 1)));
-    (0..AGE_BAR)
-        .map(|at| match (median == Some(at), at < filled) {
-            (true, _) => '│',
-            (false, true) => '█',
-            (false, false) => '·',
-        })
-        .collect()
-}
-
-/// The life of the selected one, and what is asked about it.
-fn life(buf: &mut Buffer, scene: &Scene<'_>, sub: &SubBatchView, area: Rect) {
+/// The life of the selected one: how it stands against the others, what is asked about it, what happened to it.
+fn life(buf: &mut Buffer, scene: &Scene<'_>, view: &BatchesView, sub: &SubBatchView, area: Rect) {
     if area.height < 3 {
         return;
     }
-    let theme = scene.theme;
+    let (theme, aged) = (scene.theme, scene.ui.age_ms(scene.now));
     let id = sub.batch_id.as_deref().unwrap_or("no id yet");
-    let mut title = format!("── sub-batch {} · {} · ", sub.index, harmless(id));
+    let mut title = format!("── sub-batch {} · {}", sub.index, harmless(id));
     if sub.adopted {
-        title.push_str("adopted by a guess · ");
+        title.push_str(" · adopted by a guess");
     }
     if sub.n_failed > 0 {
-        title.push_str(&format!("{} calls failed · ", sub.n_failed));
-    }
-    match sub.stuck_in_ms {
-        Some(0) => title.push_str("over the threshold "),
-        Some(ms) => {
-            title.push_str(&format!("stuck in {} ", format::countdown(ms.saturating_sub(scene.ui.age_ms(scene.now)))));
-        }
-        None => {}
+        title.push_str(&format!(" · {} calls failed", sub.n_failed));
     }
     put(buf, area, 0, [styled(fit(&title, usize::from(area.width)), theme.frame)]);
-    let mut row = 1;
+    let columns = usize::from(area.width).saturating_sub(2);
+    let mut lines: Vec<(String, Style)> = wrap(&standing(view, sub, aged), columns)
+        .into_iter()
+        .map(|line| (line, style_of(view, sub, aged, theme)))
+        .collect();
     if let Some(question) = &sub.question {
-        put(buf, area, row, [styled(format!(" {}", harmless(question)), theme.bad)]);
+        lines.extend(wrap(&harmless(question), columns).into_iter().map(|line| (line, theme.bad)));
+    }
+    let mut row = 1;
+    // One row is left for what happened last.
+    for (line, style) in lines.into_iter().take(usize::from(area.height.saturating_sub(2))) {
+        put(buf, area, row, [styled(format!(" {line}"), style)]);
         row += 1;
     }
-    let room = usize::from(area.height - row);
+    let room = usize::from(area.height.saturating_sub(row));
     let newest = sub.timeline.iter().skip(sub.timeline.len().saturating_sub(room));
     for (row, (at, what)) in (row..area.height).zip(newest) {
-        let clock = clock(*at);
-        put(
-            buf,
-            area,
-            row,
-            [styled(format!(" {clock}  "), theme.dim), styled(harmless(what).into_owned(), theme.text)],
-        );
+        let what = styled(harmless(what).into_owned(), theme.text);
+        put(buf, area, row, [styled(format!(" {}  ", clock(*at)), theme.dim), what]);
     }
+}
+
+/// The verdict: an age against siblings and threshold, never a progress, which nobody can see; or what it came to.
+fn standing(view: &BatchesView, sub: &SubBatchView, aged: u64) -> String {
+    if sub.status == SubBatchStatus::Planned {
+        return "planned: waits for an org that has room".to_owned();
+    }
+    let mut parts = Vec::new();
+    if let Some(age) = age(sub, aged) {
+        parts.push(if sub.status.is_open() {
+            format!("{} old", format::span(age))
+        } else {
+            format!("took {}", format::span(age))
+        });
+    }
+    if sub.status.is_over() {
+        parts.push(format!("{} done", format::count(u64::from(sub.n_succeeded + sub.n_refused_invalid))));
+        for (n, what) in [(sub.n_expired, "expired"), (sub.n_canceled, "canceled"), (sub.n_errored, "errored")] {
+            if n > 0 {
+                parts.push(format!("{} {what}", format::count(u64::from(n))));
+            }
+        }
+        parts.push(format!("{} paid", format::money(sub.cost)));
+        return parts.join(" · ");
+    }
+    parts.push(match (view.took_median_ms, view.took_longest_ms) {
+        (Some(median), Some(longest)) => {
+            format!("{} ended, median {}, longest {}", view.ended, format::span(median), format::span(longest))
+        }
+        _ => "none has ended yet".to_owned(),
+    });
+    let threshold = view.threshold_ms.map(format::span).unwrap_or_default();
+    match sub.stuck_in_ms.map(|ms| ms.saturating_sub(aged)) {
+        Some(0) => parts.push(format!("over the threshold of {threshold}")),
+        Some(ms) => parts.push(format!("stuck in {} (threshold {threshold})", format::countdown(ms))),
+        None => {}
+    }
+    if let Some(ms) = sub.expires_in_ms {
+        parts.push(format!("expires in {}", format::span(ms.saturating_sub(aged))));
+    }
+    parts.join(" · ")
 }
 
 /// The time of day, UTC, as the log has it.

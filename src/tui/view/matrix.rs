@@ -27,13 +27,13 @@ fn states() -> [(&'static str, Snapshot); 6] {
     ]
 }
 
-fn on(screen: Screen, state: &str) -> UiState {
+pub(super) fn on(screen: Screen, state: &str) -> UiState {
     let empty = RunsUi { found: Some(RunsFound::default()), ..RunsUi::default() };
     let (driver, runs) = if state == "empty" { (Driver::Nothing, empty) } else { (Driver::Here, runs()) };
     UiState { screen, driver, runs, ..UiState::default() }
 }
 
-fn frame_of(ui: &UiState, snapshot: &Snapshot, (columns, rows): (u16, u16), theme: ThemeName) -> Buffer {
+pub(super) fn frame_of(ui: &UiState, snapshot: &Snapshot, (columns, rows): (u16, u16), theme: ThemeName) -> Buffer {
     let ui = UiState { size: (columns, rows), ..ui.clone() };
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
     let theme = Theme::of(theme);
@@ -150,4 +150,44 @@ fn a_held_picture_says_so_and_how_old_it_is() {
     let ui = UiState { frozen: Some(Mono::ZERO), ..on(Screen::Live, "busy") };
     let text = text_of(&frame_of(&ui, &fixtures::busy(), (80, 24), ThemeName::Dark));
     assert!(text.contains("FROZEN: this picture is 0s old") && text.contains("z shows it"), "{text}");
+}
+
+/// Bytes that a terminal is sent for a frame after another.
+fn bytes_between(before: &Buffer, after: &Buffer) -> usize {
+    use ratatui::backend::{Backend, CrosstermBackend};
+    let mut out = Vec::new();
+    let mut backend = CrosstermBackend::new(&mut out);
+    backend.draw(before.diff(after).into_iter()).unwrap();
+    out.len()
+}
+
+#[test]
+fn t9_a_second_of_frames_of_a_busy_run_is_less_than_twenty_kilobytes() {
+    // Every figure that moves does so in every picture, ten times a second, which is as often as there are pictures.
+    let picture = |tenth: u64| {
+        let mut snapshot = fixtures::busy();
+        for org in &mut snapshot.orgs {
+            org.rate += tenth as f64 * 0.7;
+            org.totals.n_ok += 50 * tenth;
+            org.totals.tokens_in += 31_000 * tenth;
+            org.totals.cost.0 += 170_000 * tenth;
+            org.latency_p95_ms += (tenth * 13 % 90) as u32;
+            for window in &mut org.windows {
+                window.in_flight = window.in_flight.saturating_sub((tenth * 7 % 40) as u32);
+            }
+            let by = (tenth as usize) % org.rate_history.len().max(1);
+            org.rate_history.rotate_left(by);
+        }
+        for run in &mut snapshot.runs {
+            run.counts.succeeded += 150 * tenth;
+            run.counts.unsent -= 150 * tenth;
+            run.cost.0 += 510_000 * tenth;
+            let by = (tenth as usize) % run.rate_history.len().max(1);
+            run.rate_history.rotate_left(by);
+        }
+        frame_of(&on(Screen::Live, "busy"), &snapshot, (120, 40), ThemeName::Dark)
+    };
+    let frames: Vec<Buffer> = (0..=10).map(picture).collect();
+    let bytes: usize = frames.iter().zip(&frames[1..]).map(|(before, after)| bytes_between(before, after)).sum();
+    assert!(bytes < 20_000, "{bytes} bytes a second");
 }

@@ -26,6 +26,8 @@ pub mod words;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
+mod screenshots;
+#[cfg(test)]
 mod tests;
 
 use ratatui::buffer::Buffer;

@@ -1,9 +1,11 @@
 //! The simulated API on a loopback port, served from a thread of this process.
 
 use std::fmt::Write as _;
+use std::io::{Read, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
-use fandeck::sim::{Scenario, SharedSim, Stats, serve};
+use fandeck::sim::{BatchView, Scenario, SharedSim, Stats, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -57,6 +59,33 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(serve(listener, Arc::clone(&sim), std::future::pending()));
         Server { url, sim, _runtime: runtime }
+    }
+
+    /// A scenario that is built in, by its name.
+    pub(crate) fn built_in(name: &str, scale: f64) -> Server {
+        Server::of(Scenario::load(name).unwrap(), scale)
+    }
+
+    /// Cancels a batch as somebody else would who holds the same key.
+    pub(crate) fn cancel(&self, id: &str, key: &str) {
+        let host = self.url.trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        let path = format!("/v1/messages/batches/{id}/cancel");
+        let head = "anthropic-version: 2023-06-01\r\ncontent-length: 0\r\nconnection: close\r\n";
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: {host}\r\nx-api-key: {key}\r\n{head}\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Moves the clock of the API on.
+    pub(crate) fn skip(&self, span: Duration) {
+        self.sim.skip(span);
+    }
+
+    /// The batches as they truly are.
+    pub(crate) fn batches(&self) -> Vec<BatchView> {
+        self.sim.batches()
     }
 
     pub(crate) fn stats(&self) -> Stats {

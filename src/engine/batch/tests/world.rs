@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::batches::{
-    BatchCounts, BatchFailure, BatchReply, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus,
-};
+use crate::api::batches::{BatchFailure, BatchReply};
 use crate::engine::command::command;
 use crate::engine::event::{Attempt, Effect, Event};
 use crate::engine::queue::{Place, Queue};
@@ -15,13 +13,12 @@ use crate::engine::reduce::{next_wake, reduce};
 use crate::engine::state::{RunFacts, State};
 use crate::engine::testing::Requests;
 use crate::model::{
-    ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now, OrgId,
-    OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage,
-    Verdict, Wall,
+    ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, Money, Mono, Now, OrgId, OrgSpec,
+    Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage, Verdict, Wall,
 };
 use crate::store::{Record, SubBatchEntry};
 
-use crate::engine::batch::act::{BatchEvent, Happened, Harvest, HarvestedRow, Step, ToDo};
+use crate::engine::batch::act::{BatchEvent, Happened, Step, ToDo};
 use crate::engine::batch::pilot::Shape;
 use crate::engine::batch::plan::{self, BatchPlan};
 
@@ -123,13 +120,21 @@ pub(super) struct World {
     pub(super) invalid: HashSet<RequestNo>,
     pub(super) pilots: Vec<Shape>,
     pub(super) unattended: bool,
+    /// Orgs whose key is not taken any more.
+    pub(super) revoked: HashSet<OrgId>,
+    /// No call of a batch is answered.
+    pub(super) away: bool,
+    /// Sub-batches that the API calls wrong.
+    pub(super) wrong: HashSet<u32>,
+    /// Ended batches have no results.
+    pub(super) without_results: bool,
 }
 
 pub(super) fn org(label: &str) -> OrgSpec {
     OrgSpec {
         label: label.to_owned(),
         key_env: format!("KEY_{label}"),
-        key: Secret::new("a-test-key").unwrap(),
+        key: Secret::new(&format!("a-test-key-{label}")).unwrap(),
         base_url: "http://127.0.0.1:1".to_owned(),
         caps: [10; Family::COUNT],
     }
@@ -174,6 +179,10 @@ impl World {
             invalid: HashSet::new(),
             pilots: Vec::new(),
             unattended: true,
+            revoked: HashSet::new(),
+            away: false,
+            wrong: HashSet::new(),
+            without_results: false,
         };
         world.boot(false);
         world
@@ -338,74 +347,6 @@ impl World {
         self.look_at_the_api();
     }
 
-    pub(super) fn look_at_the_api(&mut self) {
-        for org in (0..3).map(OrgId) {
-            let open = self.batches.iter().filter(|batch| batch.org == org && !self.has_ended(batch)).count() as u32;
-            let most = self.most_open.entry(org).or_default();
-            *most = (*most).max(open);
-            assert!(*most <= self.settings.max_open, "{open} open at once");
-        }
-    }
-
-    pub(super) fn has_ended(&self, batch: &Theirs) -> bool {
-        batch.ends.is_some_and(|ends| ends <= self.now)
-    }
-
-    pub(super) fn create(&mut self, org: OrgId, members: Vec<RequestNo>, wedged: bool, hidden: bool) {
-        self.n_creates += 1;
-        let id = format!("msgbatch_{}", self.n_creates);
-        let takes = Duration::from_secs(self.rng.u64(60..3_600));
-        let visible = if hidden { self.now + Duration::from_secs(20) } else { self.now };
-        self.batches.push(Theirs {
-            id,
-            org,
-            members,
-            created: self.now,
-            visible,
-            // One that wedges ends by expiring.
-            ends: Some(self.now + if wedged { 24 * HOUR } else { takes }),
-            canceled: None,
-            canceled_by_us: false,
-            answered: None,
-        });
-    }
-
-    pub(super) fn object(&self, batch: &Theirs) -> MessageBatch {
-        let status = if self.has_ended(batch) {
-            ProcessingStatus::Ended
-        } else if batch.canceled.is_some() {
-            ProcessingStatus::Canceling
-        } else {
-            ProcessingStatus::InProgress
-        };
-        MessageBatch {
-            id: batch.id.clone(),
-            processing_status: status,
-            request_counts: BatchCounts { processing: batch.members.len() as u64, ..BatchCounts::default() },
-            created_at: Some(self.wall(batch.created)),
-            expires_at: Some(self.wall(batch.created + 24 * HOUR)),
-            ended_at: batch.ends.filter(|ends| *ends <= self.now).map(|ends| self.wall(ends)),
-            archived_at: None,
-            cancel_initiated_at: batch.canceled.map(|at| self.wall(at)),
-        }
-    }
-
-    /// Which of its rows were answered: decided, and billed, once.
-    pub(super) fn settle(&mut self, at: usize) -> HashSet<RequestNo> {
-        if let Some(answered) = &self.batches[at].answered {
-            return answered.clone();
-        }
-        let (expired, canceled) = (self.weather.expired, self.batches[at].canceled.is_some());
-        let members = self.batches[at].members.clone();
-        let percent = if canceled { 50 } else { expired };
-        let answered: HashSet<RequestNo> = members.into_iter().filter(|_| !self.chance(percent)).collect();
-        for no in &answered {
-            *self.paid.entry(*no).or_default() += 1;
-        }
-        self.batches[at].answered = Some(answered.clone());
-        answered
-    }
-
     pub(super) fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -478,130 +419,24 @@ impl World {
                 self.happens(ms(300), index, Happened::Polled(Box::new(reply(answer))));
             }
             ToDo::Cancel { org, id } => {
-                let answer = self.look(org, &id).map(|_| ());
-                let at = self.batches.iter().position(|batch| batch.id == id);
-                let answer = match (answer, at) {
-                    (Ok(()), Some(at)) if self.has_ended(&self.batches[at]) => {
-                        Err(BatchFailure::Invalid(error("invalid_request_error")))
-                    }
-                    (Ok(()), Some(at)) => {
-                        let now = self.now;
-                        let batch = &mut self.batches[at];
-                        batch.canceled_by_us = true;
-                        if batch.canceled.is_none() {
-                            batch.canceled = Some(now);
-                            batch.ends = Some(batch.ends.map_or(now + 25 * SECOND, |ends| ends.min(now + 25 * SECOND)));
-                        }
-                        Ok(self.object(&self.batches[at].clone()))
-                    }
-                    (Err(failure), _) => Err(failure),
-                    (Ok(()), None) => Err(BatchFailure::NotFound(error("not_found_error"))),
-                };
+                let answer = self.take_cancel(org, &id);
                 self.happens(ms(300), index, Happened::CancelAnswered(Box::new(reply(answer))));
             }
             ToDo::List { org, .. } => {
-                let failing = self.weather.failing;
-                let answer = if self.chance(failing) {
-                    Err(with_error("api_error", Trouble::Server))
+                let answer = if let Some(failure) = self.refusal(org) {
+                    Err(failure)
                 } else {
                     Ok(self.batches.iter().filter(|batch| batch.org == org).map(|batch| self.object(batch)).collect())
                 };
                 self.happens(ms(300), index, Happened::Listed(Box::new(reply(answer))));
             }
-            ToDo::Peek { id, .. } => {
-                let ours = Some(!id.starts_with("foreign"));
-                self.happens(ms(300), index, Happened::Peeked { id, ours });
+            ToDo::Peek { batch, .. } => {
+                let ours = Some(!batch.id.starts_with("foreign"));
+                self.happens(ms(300), index, Happened::Peeked { batch, ours });
             }
             ToDo::Harvest { org, id, members, .. } => self.harvest(index, org, &id, &members),
             ToDo::Permit(token) => token.give_back(),
         }
-    }
-
-    pub(super) fn answer_create(&mut self, index: u32, org: OrgId, members: &[RequestNo]) {
-        let Weather { lost, gone, full, wedged, hidden, .. } = self.weather;
-        let done = |outcome, retry_after| {
-            Happened::Created(Box::new(CreateReply { outcome, retry_after, organization: None }))
-        };
-        if self.chance(full) {
-            let failure = with_error("rate_limit_error", Trouble::RateLimited(LimitKind::Steady));
-            let wait = RetryAfter::After(Duration::from_secs(30));
-            return self.happens(SECOND, index, done(CreateOutcome::Refused(failure), wait));
-        }
-        let unknown = done(CreateOutcome::Unknown(error("timeout")), RetryAfter::Absent);
-        if self.chance(gone) {
-            return self.happens(5 * SECOND, index, unknown);
-        }
-        let (is_wedged, is_hidden) = (self.chance(wedged), self.chance(hidden));
-        let n_next = self.n_creates + self.what.values().filter(|due| matches!(due, Due::Create { .. })).count() as u32;
-        self.at(SECOND, Due::Create { org, members: members.to_vec(), wedged: is_wedged, hidden: is_hidden });
-        if self.chance(lost) {
-            return self.happens(5 * SECOND, index, unknown);
-        }
-        let created = self.now + SECOND;
-        let batch = MessageBatch {
-            id: format!("msgbatch_{}", n_next + 1),
-            processing_status: ProcessingStatus::InProgress,
-            request_counts: BatchCounts { processing: members.len() as u64, ..BatchCounts::default() },
-            created_at: Some(self.wall(created)),
-            expires_at: Some(self.wall(created + 24 * HOUR)),
-            ended_at: None,
-            archived_at: None,
-            cancel_initiated_at: None,
-        };
-        self.happens(SECOND * 2, index, done(CreateOutcome::Created(Box::new(batch)), RetryAfter::Absent));
-    }
-
-    pub(super) fn look(&mut self, org: OrgId, id: &str) -> Result<MessageBatch, BatchFailure> {
-        let failing = self.weather.failing;
-        if self.chance(failing) {
-            return Err(with_error("api_error", Trouble::Server));
-        }
-        let batch = self.batches.iter().find(|batch| batch.id == id);
-        let batch = batch.ok_or_else(|| BatchFailure::NotFound(error("not_found_error")))?;
-        assert_eq!(batch.org, org, "b18: each batch is asked for with its own org's key only");
-        if batch.visible > self.now {
-            return Err(BatchFailure::NotFound(error("not_found_error")));
-        }
-        Ok(self.object(batch))
-    }
-
-    pub(super) fn harvest(&mut self, index: u32, org: OrgId, id: &str, members: &[RequestNo]) {
-        let ended = |result| Happened::HarvestEnded(Box::new(result));
-        if let Err(failure) = self.look(org, id) {
-            return self.happens(SECOND, index, ended(Err(failure)));
-        }
-        let at = self.batches.iter().position(|batch| batch.id == id).unwrap();
-        assert!(self.has_ended(&self.batches[at]), "harvested before its end");
-        let answered = self.settle(at);
-        let theirs: HashSet<RequestNo> = self.batches[at].members.iter().copied().collect();
-        let mut harvest = Harvest::default();
-        let mut rows = Vec::new();
-        let trouble = if self.batches[at].canceled.is_some() { Trouble::Canceled } else { Trouble::Expired };
-        for no in members {
-            if !theirs.contains(no) {
-                harvest.missing.push(*no);
-            } else if answered.contains(no) {
-                harvest.tally.n_succeeded += 1;
-                let record = Record { run: RUN, no: *no, outcome: Outcome::Succeeded, line: Vec::new(), cache: None };
-                let (usage, cost) = (Usage::default(), Money(1));
-                rows.push(HarvestedRow { no: *no, outcome: Outcome::Succeeded, usage, cost, record });
-            } else {
-                harvest.tally.n_canceled += 1;
-                harvest.again.push((*no, trouble));
-            }
-        }
-        harvest.n_alien = theirs.iter().filter(|no| !members.contains(no)).count() as u32;
-        let (permits, _permitted) = std::sync::mpsc::sync_channel(2);
-        let token = crate::engine::batch::act::Token(permits);
-        let failing = self.weather.failing;
-        if self.chance(failing) {
-            // Breaks off after some of the rows went to the disk.
-            rows.truncate(members.len() / 2);
-            self.happens(SECOND, index, Happened::Rows { rows, token });
-            return self.happens(SECOND * 2, index, ended(Err(with_error("connection", Trouble::Broken))));
-        }
-        self.happens(SECOND, index, Happened::Rows { rows, token });
-        self.happens(SECOND * 2, index, ended(Ok(harvest)));
     }
 
     pub(super) fn run_until(&mut self, done: impl Fn(&World) -> bool) {

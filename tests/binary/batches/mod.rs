@@ -1,25 +1,35 @@
-//! Runs on the batch path: killed at every edge, wedged, canceled from outside, with answers that get lost.
+//! Runs on the batch path, by the statistics of the simulated API: wedged, canceled from outside, with answers that get lost.
+
+mod crash;
+mod creates;
+mod rows;
+mod scenarios;
+mod trouble;
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Ended, Place, Running, Server, finished, ids, wait_for};
+use crate::support::{Ended, KEYS, Place, Running, Server, finished, ids, wait_for};
 
 /// Seven sub-batches of 25 over three orgs, and the pilot.
 const REQUESTS: usize = 176;
 const SUB_BATCHES: u64 = 7;
 
-/// Batches end after some two to four simulated minutes, which are two to four seconds here.
-const QUICK: &str =
-    "latency = { p50-ms = 900, p95-ms = 1800 }\nbatches = { p50-s = 120, p95-s = 240, cancel-s = 60 }\n";
+/// Batches end after some half to one simulated minute, which is a second here.
+const QUICK: &str = "latency = { p50-ms = 900, p95-ms = 1800 }\nbatches = { p50-s = 40, p95-s = 60, cancel-s = 30 }\n";
 const SCALE: f64 = 60.0;
+
+/// The first batch of an org never ends.
+const WEDGED_ONCE: &str = "[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n";
 
 /// Those of one org never end.
 const WEDGED: &str = "[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\n";
 
-const OPTIONS: [&str; 8] =
-    ["--sub-batch-size", "25", "--poll-every", "1s", "--max-open-sub-batches", "1", "--json", "--no-cache"];
+const OPTIONS: [&str; 4] = ["--poll-every", "1s", "--json", "--no-cache"];
+
+/// Seven of them, one at a time and org.
+const SPLIT: [&str; 4] = ["--sub-batch-size", "25", "--max-open-sub-batches", "1"];
 
 fn server(orgs: [&str; 3]) -> Server {
     Server::faster(QUICK, orgs, SCALE)
@@ -27,18 +37,27 @@ fn server(orgs: [&str; 3]) -> Server {
 
 fn place(server: &Server, stuck_s: f64) -> Place {
     let mut place = Place::at(server);
-    place.more_config("[store]\ngroup-commit = \"5ms\"\n");
+    place.more_config("[store]\ngroup-commit = \"5ms\"\n[batch]\nlost-create-search = \"2s\"\n");
     place.set("EPS_BATCH_STUCK_HOURS", &(stuck_s / 3_600.0).to_string());
     place
 }
 
 fn start(place: &Place) -> Running {
-    let (input, dir) = (place.requests(REQUESTS), place.text("run"));
-    place.start(&[&["run", &input, "--path", "batch", "--yes", "--run-dir", &dir][..], &OPTIONS].concat())
+    let input = place.requests(REQUESTS);
+    start_with(place, &input, &SPLIT)
+}
+
+fn start_with(place: &Place, input: &str, more: &[&str]) -> Running {
+    let dir = place.text("run");
+    place.start(&[&["run", input, "--path", "batch", "--yes", "--run-dir", &dir][..], &OPTIONS, more].concat())
+}
+
+fn events(place: &Place) -> String {
+    fs::read_to_string(place.path("run/events.jsonl")).unwrap()
 }
 
 fn resume(place: &Place) -> Ended {
-    place.run(&[&["resume", &place.text("run"), "--yes"][..], &OPTIONS].concat())
+    place.run(&[&["resume", &place.text("run"), "--yes"][..], &OPTIONS, &SPLIT].concat())
 }
 
 fn state(place: &Place) -> Option<Value> {
@@ -72,51 +91,9 @@ fn check_books(server: &Server, place: &Place, ended: &Ended) -> Value {
     line
 }
 
-/// Kills a run as soon as its state says that a sub-batch is there, and goes on with it.
-fn killed_at(status: &str) {
-    let server = server([WEDGED, "", ""]);
-    let place = place(&server, 5.0);
-    let running = start(&place);
-    wait_for(status, || sub_batches(&place).iter().any(|sub| sub["status"] == status).then_some(()));
-    assert_eq!(running.kill().code, 137);
-    let ended = resume(&place);
-    let line = check_books(&server, &place, &ended);
-    assert!(line["sub_batches"]["stuck_canceled"].as_u64().unwrap() >= 1, "{line}");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_after_the_intent_to_create_creates_nothing_twice() {
-    killed_at("creating");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_while_sub_batches_are_in_progress_goes_on_with_them() {
-    killed_at("in-progress");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_after_the_intent_to_cancel_cancels_again() {
-    killed_at("cancel-requested");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_while_a_sub_batch_is_canceling_waits_for_its_end() {
-    killed_at("canceling");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_while_it_harvests_harvests_again_and_pays_nothing_again() {
-    killed_at("harvesting");
-}
-
-#[test]
-fn b11_a_run_that_is_killed_after_a_harvest_goes_on_with_the_others() {
-    killed_at("harvested");
-}
-
 #[test]
 fn a_wedged_sub_batch_is_canceled_at_the_threshold_and_found_by_grep() {
-    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 5.0);
     let ended = start(&place).end();
     let line = check_books(&server, &place, &ended);
@@ -137,13 +114,12 @@ fn b4_b5_creates_whose_answers_are_lost_are_adopted() {
     let place = place(&server, 3_600.0);
     let ended = start(&place).end();
     check_books(&server, &place, &ended);
-    let events = fs::read_to_string(place.path("run/events.jsonl")).unwrap();
-    assert_eq!(events.matches("sub-batch-adopted").count() as u64, SUB_BATCHES);
+    assert_eq!(events(&place).matches("sub-batch-adopted").count() as u64, SUB_BATCHES);
 }
 
 #[test]
 fn a_cancel_beside_a_running_console_is_done_by_its_owner() {
-    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
     let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
@@ -163,7 +139,7 @@ fn a_cancel_beside_a_running_console_is_done_by_its_owner() {
 
 #[test]
 fn a_cancel_of_a_run_that_nobody_owns_is_done_at_once_and_harvested_by_the_next_session() {
-    let server = server(["[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nto-batch = 1\n", "", ""]);
+    let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
     let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
@@ -199,7 +175,7 @@ fn b18_sub_batches_of_an_org_that_is_not_configured_now_wait_for_it() {
     });
     running.kill();
     let dir = place.text("run");
-    let without = place.run(&[&["resume", &dir, "--yes", "--orgs", "high-prio,batch"][..], &OPTIONS].concat());
+    let without = place.run(&[&["resume", &dir, "--yes", "--orgs", "high-prio,batch"][..], &OPTIONS, &SPLIT].concat());
     assert_eq!(without.code, 4, "{}", without.stderr);
     check_books(&server, &place, &resume(&place));
 }

@@ -1,0 +1,170 @@
+//! The search for a sub-batch whose create had no answer: in the org's list, until it is found or surely was not made.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::api::batches::{BatchFailure, BatchReply, MessageBatch, ProcessingStatus};
+use crate::model::{Level, Mono, SubBatchStatus, Trouble, Wall};
+
+use super::act::{Out, Step, ToDo};
+use super::adopt::{self, Found, Wanted};
+use super::part::{BatchRun, Ctx};
+use super::sub::{Sub, between};
+use super::watch;
+
+/// When the list is looked at for a create that had no answer, as shares of the time that it is looked for: soon, since most
+/// are there at once, and until the end, since one whose body had arrived may be made long after its connection died.
+const LOOKS: [f64; 4] = [0.05, 0.15, 0.5, 1.0];
+/// The wait between later looks, while it is ambiguous.
+const LATER_LOOK: Duration = Duration::from_secs(60);
+
+/// Begins to look for it.
+pub(super) fn begin_search(sub: &mut Sub, search_for: Duration, now: Mono) {
+    sub.adrift_since = now;
+    sub.n_clean_lists = 0;
+    sub.next = now + search_for.mul_f64(LOOKS[0]);
+}
+
+/// Asks for the org's list.
+pub(super) fn look_in_list(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let (Some(org), Some(intent_at)) = (sub.org, sub.entry.create_intent_at) else {
+        // Without an intent nothing was sent.
+        sub.back_to_planned(ctx.now.mono);
+        return;
+    };
+    sub.busy = true;
+    let index = sub.entry.index;
+    ctx.todo(index, ToDo::List { org, since: adopt::since(intent_at) });
+}
+
+/// The list is there.
+pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<MessageBatch>>, ctx: &mut Ctx<'_>) {
+    part.subs[at].busy = false;
+    if part.subs[at].status() != SubBatchStatus::Adrift {
+        return;
+    }
+    let listed = match reply.result {
+        Ok(listed) => listed,
+        Err(BatchFailure::Trouble(Trouble::Account(account), error)) => return part.park(at, account, error, ctx),
+        Err(failure) => {
+            let sub = &mut part.subs[at];
+            sub.n_failed += 1;
+            sub.next = ctx.now.mono + Duration::from_secs(5 * u64::from(sub.n_failed.min(12)));
+            ctx.out.push(Out::Unheard(failure.error().clone()));
+            return;
+        }
+    };
+    ctx.out.push(Out::Heard);
+    let mut not_these: HashSet<String> = part.subs.iter().filter_map(|sub| sub.entry.batch_id.clone()).collect();
+    let sub = &mut part.subs[at];
+    sub.n_failed = 0;
+    not_these.extend(sub.not_these.iter().cloned());
+    let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
+    let wanted = Wanted { intent_at, n_requests: sub.entry.n_requests, not_these: &not_these };
+    match adopt::find(&listed, wanted) {
+        Found::One { batch, sure } => adopt_it(part, at, &batch, !sure, ctx),
+        Found::Nothing => absent(part, at, ctx),
+        Found::Several(candidates) => ambiguous(part, at, &candidates, ctx),
+    }
+}
+
+/// It is taken for ours.
+fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let org = sub.org;
+    sub.entry.batch_id = Some(batch.id.clone());
+    sub.entry.adopted = by_guess;
+    sub.learn(batch);
+    let age = sub.entry.created_at.map_or(Duration::ZERO, |created| between(created, ctx.now.wall));
+    sub.begin(age, ctx.now.mono);
+    sub.question = None;
+    sub.step(match batch.processing_status {
+        ProcessingStatus::Ended => SubBatchStatus::Ended,
+        ProcessingStatus::Canceling => SubBatchStatus::Canceling,
+        ProcessingStatus::InProgress | ProcessingStatus::Other(_) => SubBatchStatus::InProgress,
+    });
+    if sub.status() == SubBatchStatus::Ended {
+        sub.took = Some(age);
+        sub.entry.ended_at = batch.ended_at.or(Some(ctx.now.wall));
+    }
+    sub.next = ctx.now.mono;
+    ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
+    sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
+    let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
+    let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);
+    part.keep(at, Step::Other, ctx);
+    ctx.say(Level::Info, "sub-batch-adopted", org, text);
+    if part.subs[at].canceled_elsewhere(batch) {
+        watch::say_canceled_elsewhere(part, at, ctx);
+    }
+}
+
+/// It is not in the list. After enough looks, over enough time, it was not created.
+fn absent(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.n_clean_lists += 1;
+    if let Some(share) = LOOKS.get(sub.n_clean_lists as usize) {
+        sub.next = sub.adrift_since + part.settings.search_for.mul_f64(*share);
+        return;
+    }
+    let (name, label, org) = (sub.name(), sub.entry.org.clone(), sub.org);
+    let span = ctx.now.mono.since(sub.adrift_since);
+    sub.question = None;
+    sub.note(ctx.now.wall, format!("not in the list of {label}: planned again"));
+    sub.back_to_planned(ctx.now.mono);
+    let n = sub.n_clean_lists;
+    part.keep(at, Step::Other, ctx);
+    let text = format!(
+        "{name} is not in the list of {label}, in {n} looks over {:.0} s: it was not created, and is planned again",
+        span.as_secs_f64()
+    );
+    ctx.say(Level::Info, "sub-batch-absent", org, text);
+}
+
+/// Several could be it. Those that have ended tell by the ids in their results; the others are waited for.
+fn ambiguous(part: &mut BatchRun, at: usize, candidates: &[MessageBatch], ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    let ended = candidates.iter().find(|batch| batch.processing_status == ProcessingStatus::Ended);
+    if sub.is_overdue(ctx.now.mono) {
+        let why = "what was created for it could not be told from other batches of its time and size";
+        return watch::unavailable(part, at, why, ctx);
+    }
+    if let (Some(batch), Some(org)) = (ended, sub.org) {
+        sub.busy = true;
+        let (index, batch) = (sub.entry.index, Box::new(batch.clone()));
+        ctx.todo(index, ToDo::Peek { org, batch });
+        return;
+    }
+    sub.next = ctx.now.mono + LATER_LOOK;
+    if sub.question.is_none() {
+        let ids: Vec<&str> = candidates.iter().map(|batch| batch.id.as_str()).collect();
+        let question = format!(
+            "{} may be any of {} at {}: time and size do not tell them apart; their results will, when they have ended",
+            sub.name(),
+            ids.join(", "),
+            sub.entry.org
+        );
+        sub.question = Some(question.clone());
+        let org = sub.org;
+        part.version += 1;
+        ctx.say(Level::Warn, "sub-batch-ambiguous", org, question);
+    }
+}
+
+/// The first result of a candidate was looked at.
+pub(super) fn peeked(part: &mut BatchRun, at: usize, batch: MessageBatch, ours: Option<bool>, ctx: &mut Ctx<'_>) {
+    let sub = &mut part.subs[at];
+    sub.busy = false;
+    if sub.status() != SubBatchStatus::Adrift {
+        return;
+    }
+    match ours {
+        None => sub.next = ctx.now.mono + LATER_LOOK,
+        Some(false) => {
+            sub.not_these.insert(batch.id);
+            sub.next = ctx.now.mono;
+        }
+        Some(true) => adopt_it(part, at, &batch, false, ctx),
+    }
+}

@@ -1,0 +1,189 @@
+//! The console in a pseudo-terminal: the list of runs, going from run to run, panics, and what the terminal is sent.
+
+use std::time::{Duration, Instant};
+
+use termlens::{Key, Screen, Signal, Terminal};
+
+use crate::screen::{builder, ends_with, scenario};
+use crate::support::Place;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
+
+fn console(place: &Place) -> Terminal {
+    builder(place).spawn(BINARY).unwrap()
+}
+
+fn demo_in_console(place: &Place) -> Terminal {
+    let mut terminal = console(place);
+    terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+    terminal.send(Key::Char('d')).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal
+}
+
+fn is_live(screen: &Screen) -> bool {
+    ["high-prio", "low-prio", "succeeded", "in flight"].iter().all(|text| screen.contains(text))
+}
+
+#[test]
+fn a_newcomer_is_led_to_the_demo_stops_it_and_goes_on_with_it_in_one_console() {
+    let place = Place::new();
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("No runs yet") && screen.contains("No key is set")).unwrap();
+    // With nothing running, leaving asks nothing; this one stays.
+    terminal.send(Key::Char('d')).unwrap();
+    terminal.wait_until(|screen| is_live(screen) && screen.contains("running")).unwrap();
+    terminal.send(Key::Char('1')).unwrap();
+    terminal.wait_until(|screen| screen.contains("it is driven here")).unwrap();
+    // Deleting what is driven is refused; going on with it too.
+    terminal.send(Key::Char('D')).unwrap();
+    terminal.wait_until(|screen| screen.contains("drives it; end that first")).unwrap();
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
+    terminal.send(Key::Char('s')).unwrap();
+    let text = ends_with(terminal, 4).full_text();
+    assert!(text.contains("fandeck resume"), "{text}");
+    // The next console finds it, and goes on with it after a question.
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("incomplete") && screen.contains("r goes on with")).unwrap();
+    terminal.send(Key::Char('r')).unwrap();
+    terminal.wait_until(|screen| screen.contains("go on with the run?") && screen.contains("simulated")).unwrap();
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(|screen| !screen.contains("go on with the run?")).unwrap();
+    terminal.send(Key::Char('r')).unwrap();
+    terminal.wait_until(|screen| screen.contains("go on with the run?")).unwrap();
+    terminal.send(Key::Char('y')).unwrap();
+    terminal.wait_until(|screen| is_live(screen) && screen.contains("running")).unwrap();
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn a_console_without_a_run_leaves_at_once_by_q_and_by_ctrl_c() {
+    for key in [Key::Char('q'), Key::Ctrl('c')] {
+        let place = Place::new();
+        let mut terminal = console(&place);
+        terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+        terminal.send(key).unwrap();
+        ends_with(terminal, 0);
+    }
+}
+
+#[test]
+fn a_run_made_elsewhere_is_found_reported_exported_and_deleted() {
+    let place = Place::new();
+    let (scenario, dir) = (scenario(&place, 40), place.text("elsewhere"));
+    assert_eq!(
+        place.run(&["demo", "--headless", "--scenario", &scenario, "--requests", "40", "--run-dir", &dir]).code,
+        0
+    );
+    // A demo is not kept among the runs; a run is.
+    std::fs::create_dir_all(place.path("data/fandeck/runs")).unwrap();
+    std::os::unix::fs::symlink(&dir, place.path("data/fandeck/runs/elsewhere-1")).unwrap();
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("finished") && screen.contains("100.0 %")).unwrap();
+    terminal.send(Key::Char('i')).unwrap();
+    terminal.wait_until(|screen| screen.contains("in 1 session") && screen.contains("40 succeeded")).unwrap();
+    terminal.send(Key::Esc).unwrap();
+    terminal.wait_until(|screen| !screen.contains("in 1 session")).unwrap();
+    terminal.send(Key::Char('e')).unwrap();
+    terminal.wait_until(|screen| screen.contains("written:")).unwrap();
+    assert_eq!(std::fs::read_to_string(place.path("elsewhere.jsonl")).unwrap().lines().count(), 40);
+    // Opened without being driven, it can be left at once.
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(|screen| screen.contains("FINISHED: every request succeeded")).unwrap();
+    terminal.send(Key::Char('1')).unwrap();
+    terminal.wait_until(|screen| screen.contains("e exports the results")).unwrap();
+    terminal.send(Key::Char('D')).unwrap();
+    terminal.wait_until(|screen| screen.contains("delete the run?") && screen.contains("40 results")).unwrap();
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(|screen| !screen.contains("delete the run?")).unwrap();
+    assert!(place.path("elsewhere/run.json").exists(), "Enter alone destroys nothing");
+    terminal.send(Key::Char('D')).unwrap();
+    terminal.wait_until(|screen| screen.contains("delete the run?")).unwrap();
+    terminal.send(Key::Char('y')).unwrap();
+    terminal.wait_until(|screen| screen.contains("deleted:") && screen.contains("No runs yet")).unwrap();
+    assert!(!place.path("elsewhere").exists());
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
+}
+
+#[test]
+fn read_only_refuses_to_resume_to_delete_and_to_start_and_says_why() {
+    let place = Place::new();
+    let mut terminal = builder(&place).args(["--read-only"]).spawn(BINARY).unwrap();
+    terminal.wait_until(|screen| screen.contains("No runs yet") && screen.contains("read-only")).unwrap();
+    terminal.send(Key::Char('d')).unwrap();
+    terminal.wait_until(|screen| screen.contains("started with --read-only")).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
+}
+
+#[test]
+fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_resumed() {
+    for (place_of_panic, key) in [("worker", None), ("screen", Some(Key::Char('1')))] {
+        let place = Place::new();
+        let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
+        let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
+        let mut terminal = builder(&place).env("FANDECK_PANIC", place_of_panic).args(args).spawn(BINARY).unwrap();
+        if let Some(key) = key {
+            terminal.wait_until(is_live).unwrap();
+            terminal.send(key).unwrap();
+        }
+        let text = ends_with(terminal, 1).full_text();
+        assert!(text.contains(&format!("a panic of a {place_of_panic}").replace("a screen", "the screen")), "{text}");
+        assert!(text.contains("fandeck resume"), "{text}");
+        let status = place.run(&["status", &dir]).stdout;
+        assert!(status.contains("incomplete") && status.contains("go on"), "{status}");
+    }
+}
+
+#[test]
+fn t1_a_hang_up_of_the_console_leaves_its_run_resumable() {
+    let place = Place::new();
+    let mut terminal = demo_in_console(&place);
+    terminal.signal(Signal::Hup).unwrap();
+    terminal.wait_exit().unwrap();
+    let runs = place.run(&["runs"]).stdout;
+    assert!(runs.contains("incomplete"), "{runs}");
+}
+
+#[test]
+fn t9_a_busy_screen_draws_at_most_twenty_frames_a_second() {
+    let place = Place::new();
+    let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
+    let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
+    let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    terminal.wait_until(|screen| screen.contains("elapsed 3s")).unwrap();
+    let start = Instant::now();
+    let before = terminal.frame_timings().last().map_or(0, |frame| frame.index());
+    terminal.wait_until(|screen| screen.contains("elapsed 6s")).unwrap();
+    let frames = terminal.frame_timings().last().map_or(0, |frame| frame.index()) - before;
+    let most = 20.0 * start.elapsed().as_secs_f64() + 2.0;
+    assert!(frames > 0 && (frames as f64) < most, "{frames} frames, at most {most:.0}");
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn a_theme_and_a_keymap_of_ones_own_are_used_and_a_wrong_one_is_refused_with_its_line() {
+    let place = Place::new();
+    place.write("config/fandeck/keys.toml", "quit = [\"Q\"]\n");
+    place.more_config("[screen]\nkeymap = \"keys.toml\"\ntheme = \"mono\"\n");
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("Q quit")).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    terminal.send(Key::Char('Q')).unwrap();
+    ends_with(terminal, 0);
+    place.write("config/fandeck/keys.toml", "\nquitt = [\"Q\"]\n");
+    for args in [&[][..], &["config", "--check"]] {
+        let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
+        let status = terminal.wait_exit_for(Duration::from_secs(20)).unwrap();
+        let text = terminal.screen().full_text();
+        assert_eq!(status.code(), Some(2), "{text}");
+        assert!(text.replace(['\n', ' '], "").contains("keys.toml:2:unknownactionquitt:didyoumeanquit?"), "{text}");
+    }
+}
