@@ -166,7 +166,7 @@ pub(crate) enum PathArg {
 }
 
 /// `fandeck run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// The file of requests, one JSON object with custom_id and params a line; - reads standard input
     #[arg(value_name = "INPUT")]
@@ -243,6 +243,9 @@ pub(crate) struct PlanArgs {
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// No screen: print the plan. Chosen by itself when there is no terminal
+    #[arg(long)]
+    pub headless: bool,
     /// As one JSON object
     #[arg(long)]
     pub json: bool,

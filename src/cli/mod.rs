@@ -28,6 +28,7 @@ mod out;
 mod pilot;
 mod plan;
 mod planned;
+mod planner;
 mod realised;
 mod report;
 mod rescue;
