@@ -16,6 +16,9 @@ use super::words;
 /// Columns of the labels on the left.
 const LABELS: u16 = 8;
 
+/// Rows that a chart needs to show anything.
+const ROWS: u16 = 7;
+
 /// A line of the chart: what of a point it shows.
 type Of = fn(&ChartPoint) -> Option<f64>;
 
@@ -37,7 +40,9 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
     let batch_cost: Of = |point| point.batch_cost_usd.map(|cost| cost.usd());
     let legend = legend(draft);
     let body = Rect { height: area.height.saturating_sub(1), ..area };
-    let (first, second) = if area.width >= 2 * 46 {
+    let (first, second) = if area.width < 2 * 46 && body.height < 2 * ROWS {
+        (body, Rect::default())
+    } else if area.width >= 2 * 46 {
         let half = body.width / 2;
         (Rect { width: half, ..body }, Rect { x: body.x + half, width: body.width - half, ..body })
     } else {
@@ -140,7 +145,9 @@ fn one(
 
 /// The numbers of requests under a plot.
 fn bottom(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, across: &Scale) {
-    for n in [10_u64, 1_000, 100_000, 1_000_000] {
+    // Next to the last one there is no room for another.
+    let near = if area.width < 60 { 10_000 } else { 100_000 };
+    for n in [10_u64, 1_000, near, 1_000_000] {
         let label = format::short_count(n);
         let Some(x) = across.cell(n as f64) else { continue };
         let x = x.min(area.width.saturating_sub(u16::try_from(label.len()).unwrap_or(0)));

@@ -87,7 +87,8 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
 }
 
 fn passes(view: &RouteView) -> String {
-    format!("{} in {} waves", format::count(view.batch_passes), format::count(view.batch_waves))
+    let noun = if view.batch_waves == 1 { "wave" } else { "waves" };
+    format!("{} in {} {noun}", format::count(view.batch_passes), format::count(view.batch_waves))
 }
 
 /// The risks as lines of a column, each with a mark before it.
