@@ -103,7 +103,7 @@ pub(super) struct Endpoint {
 }
 
 impl HttpTransport {
-    /// A client for these orgs, whose [`OrgId`](crate::model::OrgId)s are their positions.
+    /// A client for these orgs, whose [`OrgId`]s are their positions.
     ///
     /// # Errors
     /// The certificates, a base URL or a key cannot be used.

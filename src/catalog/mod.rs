@@ -86,7 +86,7 @@ impl ModelInfo {
 }
 
 /// Models by name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     models: Vec<ModelInfo>,
     by_name: HashMap<String, usize>,

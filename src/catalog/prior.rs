@@ -27,7 +27,7 @@ pub struct BatchPrior {
 }
 
 /// All of them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Priors {
     families: [Prior; Family::COUNT],
     batches: BatchPrior,

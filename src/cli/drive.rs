@@ -49,7 +49,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Drives a run to its rest under a frontend. Gives the exit code.
 pub(crate) async fn drive(specs: Specs, shown: &Shown, logging: &Logging) -> Outcome {
     if shown.front == Front::Screen {
-        return console::show(Some(specs), shown, logging).await;
+        return console::show(console::Opening::Run(Box::new(specs)), shown, logging).await;
     }
     let by_signal = Ended::default();
     let signals = Signals::listen()?;

@@ -1,7 +1,6 @@
 //! The gate before money is spent: what it will cost is said, and asked, or refused when nobody is there to ask.
 
 use std::io::{self, BufRead, Write};
-use std::path::Path;
 
 use crate::model::books::Limits;
 use crate::model::{Money, RequestNo, Route};
@@ -67,32 +66,9 @@ fn budget_in_words(projection: &Projection, limits: &Limits) -> String {
     }
 }
 
-/// Before a new run: always asks on a screen.
-pub(crate) fn before_run(
-    indexed: &Indexed,
-    last: &[Last],
-    setup: &Setup,
-    front: Front,
-    dir: &Path,
-    path: Route,
-) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog, path);
-    if front != Front::Screen {
-        return unattended(indexed, &projection, setup);
-    }
-    let n_cached = last.iter().filter(|last| **last == Last::Cached).count() as u64;
-    let orgs: Vec<&str> = setup.orgs.iter().map(|org| org.label.as_str()).collect();
-    out::say(&format!(
-        "{} requests, {} of them cached, {} to send over {}\nprojected cost {}{}\nrun directory {}",
-        format::count(u64::from(indexed.input.len())),
-        format::count(n_cached),
-        format::count(projection.n),
-        orgs.join(", "),
-        in_words(&projection),
-        budget_in_words(&projection, &setup.limits),
-        dir.display()
-    ));
-    ask(&projection, setup)
+/// Before a new run without a screen; on one, the planner asks.
+pub(crate) fn before_run(indexed: &Indexed, last: &[Last], setup: &Setup, path: Route) -> Result<(), Failure> {
+    unattended(indexed, &projection(&indexed.input, last, &setup.catalog, path), setup)
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.

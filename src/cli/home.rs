@@ -35,5 +35,5 @@ pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
     let logging = Logging::start(front, &settings.log_dir, "console".as_ref(), scrubber)?;
     let config = args.config.clone();
     let shown = Shown { front, show: args.show.clone(), config, leave_when_done: false };
-    runtime()?.block_on(console::show(None, &shown, &logging))
+    runtime()?.block_on(console::show(console::Opening::Runs, &shown, &logging))
 }

@@ -6,6 +6,7 @@
 
 mod ab;
 mod args;
+mod args_after;
 mod audit;
 mod books;
 mod cancel;
@@ -28,6 +29,7 @@ mod out;
 mod pilot;
 mod plan;
 mod planned;
+mod planner;
 mod realised;
 mod report;
 mod rescue;

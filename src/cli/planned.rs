@@ -74,6 +74,11 @@ pub(crate) struct Asked {
 }
 
 impl PlannedOrg {
+    /// Its label.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
     fn of(spec: &OrgSpec) -> PlannedOrg {
         let host = spec.base_url.split("://").nth(1).unwrap_or(&spec.base_url).to_owned();
         PlannedOrg { label: spec.label.clone(), host, caps: Some(spec.caps) }
@@ -108,6 +113,12 @@ impl<'s> Ground<'s> {
             catalog,
             history: Some(&settings.cache_dir),
         }
+    }
+
+    /// The caps of an org, by family, as this run would have them.
+    pub(crate) fn caps_of(&self, org: &PlannedOrg) -> [u32; crate::model::Family::COUNT] {
+        let own = org.caps.unwrap_or(crate::model::Family::ALL.map(crate::model::Family::default_cap));
+        own.map(|cap| self.dispatch.cap.unwrap_or(cap))
     }
 
     /// Labels of the orgs that are planned with and have no key.

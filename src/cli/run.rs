@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::model::{Money, Route, Wall};
 use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
-use crate::store::{InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
+use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
 use super::args::RunArgs;
 use super::drive::{Shown, drive, runtime};
@@ -18,6 +18,7 @@ use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Work, for_the_record, until};
+use super::planner;
 use super::setup::Setup;
 
 /// Runs a file of requests.
@@ -31,7 +32,13 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let early = if from_stdin { None } else { Some(index(&args.input)?) };
     let setup = Setup::for_a_run(&args.drive, front)?;
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    let mut claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    if let (Front::Screen, false, Some(input)) = (front, args.drive.yes, &early) {
+        // Refused before anybody looks at a plan; let go again, so that one who leaves leaves no directory behind.
+        drop(RunDir::claim(&path).map_err(|error| store_failure(&error))?);
+        let indexed = with_cache(Arc::clone(input), setup.cache_dir.as_deref())?;
+        return planner::before_run(args, &indexed, &asked(args, &setup), &setup);
+    }
+    let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     // Before the run is made, so that a place that takes no log leaves no run behind.
     let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
@@ -45,30 +52,55 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         }
     };
     let indexed = with_cache(input, setup.cache_dir.as_deref())?;
-    let named = if from_stdin { "standard input".to_owned() } else { args.input.display().to_string() };
-    let last = vec![Last::Unsent; indexed.input.len() as usize];
-    let open = expected_open(&indexed);
-    let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
-    let plan = plan_of(&indexed, &open, &asked, &setup);
-    let mut file = run_file(&indexed.input, Named { named, spooled: from_stdin }, route(&plan), &setup)?;
-    file.plan = for_the_record(&plan);
-    gate::refuses(&indexed, &open, &setup, Money::ZERO, file.path)?;
-    if !args.drive.yes && front == Front::Screen {
-        // Let go while the operator is asked: one who leaves by Ctrl-C leaves no directory behind.
-        drop(claim);
-        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
-        claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
-    } else if !args.drive.yes {
-        gate::before_run(&indexed, &open, &setup, front, &path, file.path)?;
+    let new = NewRun::plan(args, indexed, &setup)?;
+    if !args.drive.yes {
+        gate::before_run(&new.indexed, &new.open, &setup, new.plan.route)?;
     }
-    let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
-    if args.run_dir.is_some() {
-        remember(&setup.runs_dir, dir.path());
-    }
-    let state = StateFile::fresh(&file);
-    let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false, only: None };
-    ready.take_hits(&indexed)?;
+    let (ready, indexed) = new.start(claim, args, &setup)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
+}
+
+/// A run that is planned and not made yet.
+pub(crate) struct NewRun {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its requests.
+    indexed: Indexed,
+    /// Where each would be if the cache were taken now.
+    open: Vec<Last>,
+}
+
+impl NewRun {
+    /// Plans it; refuses what no agreement overrides.
+    pub(crate) fn plan(args: &RunArgs, indexed: Indexed, setup: &Setup) -> Result<NewRun, Failure> {
+        let open = expected_open(&indexed);
+        let plan = plan_of(&indexed, &open, &asked(args, setup), setup);
+        gate::refuses(&indexed, &open, setup, Money::ZERO, plan.route)?;
+        Ok(NewRun { plan, indexed, open })
+    }
+
+    /// Makes it in a directory, and takes what the cache has.
+    pub(crate) fn start(self, claim: Claim, args: &RunArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
+        let NewRun { plan, indexed, .. } = self;
+        let spooled = args.input == Path::new("-");
+        let named = if spooled { "standard input".to_owned() } else { args.input.display().to_string() };
+        let mut file = run_file(&indexed.input, Named { named, spooled }, route(&plan), setup)?;
+        file.plan = for_the_record(&plan);
+        let last = vec![Last::Unsent; indexed.input.len() as usize];
+        let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+        if args.run_dir.is_some() {
+            remember(&setup.runs_dir, dir.path());
+        }
+        let state = StateFile::fresh(&file);
+        let mut ready = Ready { dir, run: file, state, last, recovered: None, re_drive: false, only: None };
+        ready.take_hits(&indexed)?;
+        Ok((ready, indexed))
+    }
+}
+
+/// What the operator asks of the plan.
+fn asked(args: &RunArgs, setup: &Setup) -> Asked {
+    Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() }
 }
 
 /// Hands a run to the engine and shows it.

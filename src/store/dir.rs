@@ -226,8 +226,11 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
 
 /// Removes temporary files of owners that died.
 fn remove_leftovers(dir: &Path) -> Result<(), StoreError> {
-    for name in names(dir)?.iter().filter(|name| name.ends_with(TEMP_SUFFIX)) {
-        remove(&dir.join(name))?;
+    let members = dir.join(super::members::NAME);
+    for dir in [dir, &members].into_iter().filter(|dir| dir.is_dir()) {
+        for name in names(dir)?.iter().filter(|name| name.ends_with(TEMP_SUFFIX)) {
+            remove(&dir.join(name))?;
+        }
     }
     Ok(())
 }

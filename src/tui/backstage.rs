@@ -2,12 +2,13 @@
 //! a [`crate::tui::update::Reaction::Ask`], goes on, and is told the answer as a message: nothing on the screen waits.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
 use crate::engine::EngineHandle;
 use crate::model::browse::{Page, Query, RequestDetail};
-use crate::model::{Counts, Money, RequestNo, Route, RunStatus, Wall};
+use crate::model::{CostPref, Counts, Finding, Money, PathChoice, RequestNo, Route, RunStatus, Wall};
 
 /// Does errands for the screens. The future is polled on the thread of the screen: whatever computes, reads files or waits
 /// has to do so elsewhere.
@@ -79,12 +80,38 @@ pub enum Errand {
         /// The requests with an outcome that the operator saw; refused when there are more by now.
         done: u64,
     },
+    /// Say what the API will refuse in the input that is planned, and what a prompt cache would save: told by
+    /// [`Answer::Audited`].
+    AuditInput,
+    /// Run the input that is planned: told by [`Answer::Attached`].
+    Launch(LaunchOrder),
+}
+
+/// A run as it was planned and agreed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchOrder {
+    /// Which path is asked for.
+    pub path: PathChoice,
+    /// What matters.
+    pub cost_pref: CostPref,
+    /// From now.
+    pub deadline: Option<Duration>,
+    /// Lanes per key.
+    pub procs: u32,
+    /// Requests of a sub-batch.
+    pub sub_batch_size: u32,
+    /// Labels of the orgs.
+    pub orgs: Vec<String>,
+    /// The route that the operator agreed to; refused when the rules choose another by now.
+    pub route: Route,
+    /// How many requests the operator agreed to send; refused when more are left by now.
+    pub agreed: u64,
 }
 
 impl Errand {
     /// Whether another run would be shown by it, in place of the one that is shown.
     pub fn attaches(&self) -> bool {
-        matches!(self, Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo)
+        matches!(self, Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_))
     }
 }
 
@@ -99,6 +126,8 @@ pub enum Answer {
     Requests(Result<Page, String>),
     /// A request in full.
     Request(RequestNo, Result<Box<RequestDetail>, String>),
+    /// What the audit of the input found, the worst first.
+    Audited(Result<Vec<Finding>, String>),
     /// What a resume would send.
     Assessed(Result<Assessment, String>),
     /// Something was done; in words.

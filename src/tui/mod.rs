@@ -43,7 +43,7 @@ use backstage::{Attached, Backstage};
 pub use update::LogMove;
 
 /// How the screen behaves.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TuiOptions {
     /// Refuse whatever changes what the engine does.
     pub read_only: bool,
@@ -65,6 +65,8 @@ pub struct TuiOptions {
     pub log_file: Option<PathBuf>,
     /// Leave a few seconds after every run is over.
     pub leave_when_done: bool,
+    /// What is planned: the planner is shown first.
+    pub draft: Option<Box<screens::planner::Draft>>,
 }
 
 /// How the screen was left.

@@ -22,6 +22,7 @@ use super::copy;
 use super::guard::{self, Guard, Taking};
 use super::keymap::Key;
 use super::log::{LogFeed, Records};
+use super::screens::planner::PlannerUi;
 use super::screens::{self, Screen};
 use super::signals::{Signals, go_on_kind, stop_kind};
 use super::state::{Overlay, UiState};
@@ -120,7 +121,12 @@ impl Shell {
             mouse: options.mouse,
             no_color: options.no_color,
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
-            screen: if attached.is_some() { Screen::Live } else { Screen::Runs },
+            screen: match (attached, &options.draft) {
+                (Some(_), _) => Screen::Live,
+                (None, Some(_)) => Screen::Planner,
+                (None, None) => Screen::Runs,
+            },
+            planner: PlannerUi { draft: options.draft.clone(), ..PlannerUi::default() },
             driver: attached.map_or(Driver::Nothing, |attached| attached.driver),
             ..UiState::default()
         };

@@ -197,7 +197,7 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             help(ui, action);
             Vec::new()
         }
-        Action::Filter | Action::KeepText | Action::DropText => field(ui, action),
+        Action::Filter | Action::KeepText | Action::DropText => field(ui, action, snapshot, now),
         Action::Drain
         | Action::StopNow
         | Action::Agree
@@ -280,14 +280,22 @@ fn field_of(ui: &mut UiState) -> Option<&mut TextField> {
     }
 }
 
-fn field(ui: &mut UiState, action: Action) -> Vec<Reaction> {
+fn field(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if let Some(field) = field_of(ui) {
         match action {
             Action::DropText => field.drop_text(),
             _ => field.editing = action == Action::Filter,
         }
     }
-    Vec::new()
+    match action {
+        _ if ui.overlay.is_some() => Vec::new(),
+        Action::KeepText => screens::kept(ui, snapshot, now),
+        Action::DropText => {
+            screens::dropped(ui);
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Leaves when nothing goes on, else asks.

@@ -95,7 +95,7 @@ pub(super) async fn demo(console: Console) -> Result<Attached, String> {
     hand_over(&console, ready, indexed, &setup)
 }
 
-fn hand_over(console: &Console, ready: Ready, indexed: Indexed, setup: &Setup) -> Result<Attached, String> {
+pub(super) fn hand_over(console: &Console, ready: Ready, indexed: Indexed, setup: &Setup) -> Result<Attached, String> {
     let specs = ready.specs(indexed, setup, false).map_err(words)?;
     console.drive(specs).map_err(words)
 }

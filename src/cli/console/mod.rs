@@ -2,6 +2,7 @@
 
 mod act;
 mod look;
+mod plan;
 mod requests;
 mod runs;
 
@@ -18,11 +19,13 @@ use crate::tui::keymap::Keymap;
 use crate::tui::theme::Theme;
 use crate::tui::{self, TuiExit};
 
+use super::args::RunArgs;
 use super::drive::{Driving, Ending, RUN, Shown};
 use super::failure::{Failure, Outcome};
 use super::launch::Specs;
 use super::logging::Logging;
 use super::out;
+use super::planner::Planned;
 use super::sabotage;
 use super::setup;
 use super::signals::{Ended, Signals};
@@ -36,6 +39,8 @@ struct Inner {
     /// The configuration file that was named.
     config: Option<PathBuf>,
     requests: Arc<requests::Requests>,
+    /// The run that is planned.
+    planned: Option<RunArgs>,
     /// Where the log goes; rescued answers go beside it.
     log_file: PathBuf,
     /// The run that is driven, or was driven last and has not been seen to rest.
@@ -50,12 +55,13 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Console {
     /// For the runtime that it is called in.
-    fn new(config: Option<&Path>, log_file: &Path) -> Console {
+    fn new(config: Option<&Path>, log_file: &Path, planned: Option<RunArgs>) -> Console {
         Console(Arc::new(Inner {
             runtime: Handle::current(),
             config: config.map(Path::to_owned),
             requests: Arc::default(),
             log_file: log_file.to_owned(),
+            planned,
             driven: Mutex::default(),
             endings: Mutex::default(),
         }))
@@ -104,6 +110,11 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     done.unwrap_or_else(|error| Err(format!("internal error: the errand was broken off: {error}")))
 }
 
+/// The answer to errands about an input when there is none.
+fn nothing_planned() -> BoxFuture<'static, Answer> {
+    Box::pin(std::future::ready(Answer::Said(Err("no input is planned: fandeck run FILE".to_owned()))))
+}
+
 impl Backstage for Console {
     fn ask(&self, errand: Errand) -> BoxFuture<'static, Answer> {
         let console = self.clone();
@@ -150,6 +161,17 @@ impl Backstage for Console {
                     Answer::Request(no, detail.map(Box::new))
                 })
             }
+            Errand::AuditInput => {
+                let Some(args) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move { Answer::Audited(blocking(move || plan::audit(&args)).await) })
+            }
+            Errand::Launch(order) => {
+                let Some(args) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move {
+                    console.settle().await;
+                    Answer::Attached(plan::launch(console, args, order).await)
+                })
+            }
             Errand::Delete { dir, run_id, done } => self.spawn(async move {
                 console.settle().await;
                 let deleted = blocking(move || act::delete(&dir, &run_id, done)).await;
@@ -159,12 +181,29 @@ impl Backstage for Console {
     }
 }
 
-/// Shows the screens until the operator leaves: the live screen of a run, or the list of runs without one. What is driven
-/// here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
-pub(crate) async fn show(first: Option<Specs>, shown: &Shown, logging: &Logging) -> Outcome {
-    let options = options(shown, logging)?;
+/// What is shown first.
+pub(crate) enum Opening {
+    /// The list of runs.
+    Runs,
+    /// A run, live.
+    Run(Box<Specs>),
+    /// The planner.
+    Plan(Box<Planned>),
+}
+
+/// Shows the screens until the operator leaves. What is driven here then is waited for. Prints how every run that was driven ended; gives the exit code of the last one.
+pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> Outcome {
+    let mut options = options(shown, logging)?;
+    let (first, planned) = match opening {
+        Opening::Runs => (None, None),
+        Opening::Run(specs) => (Some(*specs), None),
+        Opening::Plan(planned) => {
+            options.draft = Some(Box::new(planned.draft));
+            (None, planned.run)
+        }
+    };
     let by_signal = Ended::default();
-    let console = Console::new(shown.config.as_deref(), &logging.file);
+    let console = Console::new(shown.config.as_deref(), &logging.file, planned);
     let attached = first.map(|specs| console.drive(specs)).transpose()?;
     let exit = tui::run(attached, Arc::new(console.clone()), options, Some(logging.feed.clone())).await;
     match &exit {
@@ -219,5 +258,6 @@ fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure>
         title: "fandeck".to_owned(),
         log_file: Some(logging.file.clone()),
         leave_when_done: shown.leave_when_done,
+        draft: None,
     })
 }

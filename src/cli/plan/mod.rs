@@ -2,17 +2,27 @@
 
 mod text;
 
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
 use crate::config::{Overrides, Settings};
+use crate::model::Scrubber;
 use crate::plan::Plan;
 use crate::store::{Last, stamp};
 
-use super::args::PlanArgs;
+use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
+use super::console;
 use super::deadline;
+use super::drive::{Shown, runtime};
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::launch::{index, with_cache};
+use super::logging::Logging;
 use super::out;
 use super::pilot::pilot;
 use super::planned::{Asked, Ground, Work, until};
+use super::planner::{self, Planned};
 use super::run::expected_open;
 use super::setup::{catalog, settings};
 
@@ -23,6 +33,10 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let asked = asked(args)?;
     if let (Some(n), Some(input)) = (args.pilot, &args.input) {
         return pilot(args, n, input, &asked);
+    }
+    let on_screen = Front::choose(&ShowArgs { json: args.json, headless: args.headless, ..ShowArgs::default() });
+    if on_screen == Front::Screen {
+        return screen(args, &settings, &Arc::new(catalog), &asked);
     }
     let mut work = work(args, &settings, &catalog)?;
     let model = match (&args.model, work.model()) {
@@ -48,6 +62,49 @@ pub(crate) fn print(plan: &Plan, json: bool) -> Outcome {
         serde_json::to_string(plan).map_err(|error| Failure::internal(format!("failed to write the plan: {error}")))?;
     line.push('\n');
     out::print(&line)
+}
+
+/// Opens the planner: of an input, which can be launched from there, or of a number of requests, to ask what if.
+fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &Asked) -> Outcome {
+    const USUAL: u64 = 10_000;
+    let numbers = PlanArgs { n: args.n.or(Some(USUAL)), ..args.clone() };
+    let mut work = match args.input {
+        Some(_) => work(args, settings, catalog)?,
+        None => work(&numbers, settings, catalog)?,
+    };
+    let model = match (&args.model, work.model(), catalog.models().first()) {
+        (Some(model), _, _) => model.clone(),
+        (None, Some(model), _) => model.to_owned(),
+        (None, None, first) => first.map_or("unknown", |info| info.id.as_str()).to_owned(),
+    };
+    let labels = args.orgs.clone().unwrap_or_default();
+    let ground = Ground::of_settings(settings, catalog, &labels);
+    let run = args.input.as_ref().filter(|_| args.n.is_none() && args.model.is_none()).map(|input| as_run(args, input));
+    if args.model.is_some() {
+        work.groups.iter_mut().for_each(|group| group.model.clone_from(&model));
+    }
+    let named = run.as_ref().map(|run| run.input.display().to_string());
+    let mut draft = planner::draft(&ground, &work, &model, asked, named, catalog);
+    draft.confirm_above = settings.confirm_above_usd;
+    let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
+    let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
+    let config = args.config.clone();
+    let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config, leave_when_done: false };
+    let planned = Planned { draft, run };
+    runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
+}
+
+/// The run that a plan of an input is launched as.
+fn as_run(args: &PlanArgs, input: &Path) -> RunArgs {
+    let drive = DriveArgs {
+        cap: args.cap,
+        max_open_sub_batches: args.max_open_sub_batches,
+        cache_dir: args.cache_dir.clone(),
+        no_cache: args.no_cache,
+        config: args.config.clone(),
+        ..DriveArgs::default()
+    };
+    RunArgs { input: input.to_owned(), run_dir: None, path: args.path, drive }
 }
 
 fn overrides(args: &PlanArgs) -> Overrides {
@@ -80,7 +137,7 @@ fn asked(args: &PlanArgs) -> Result<Asked, Failure> {
 }
 
 /// What is to be sent: what an input has left after the cache, or a number.
-fn work(args: &PlanArgs, settings: &Settings, catalog: &crate::catalog::Catalog) -> Result<Work, Failure> {
+fn work(args: &PlanArgs, settings: &Settings, catalog: &Catalog) -> Result<Work, Failure> {
     let Some(path) = &args.input else {
         let n = args.n.ok_or_else(|| Failure::usage("name an input, or say by --n how many requests there are"))?;
         return Ok(Work::of_number(n));

@@ -108,7 +108,8 @@ impl Spread {
     }
 
     fn add(&mut self, value: u64) {
-        self.0.saturating_record(value);
+        // It grows with its values; to saturate would cut them at its first size. What no histogram holds is left out.
+        let _ = self.0.record(value);
     }
 
     fn at(&self, quantile: f64) -> u64 {
@@ -273,6 +274,17 @@ mod tests {
         assert!(throughput.done.len() <= BARS, "{}", throughput.done.len());
         assert_eq!(throughput.done.iter().sum::<u64>(), 168);
         assert_eq!(Tally::default().throughput(), Throughput::default());
+    }
+
+    #[test]
+    fn a_latency_of_hours_is_not_cut() {
+        let mut tally = Tally::default();
+        for ms in [5, 20_000, 7_200_000] {
+            tally.see(&Seen { latency_ms: ms, ..seen(Outcome::Succeeded, 0, "s") });
+        }
+        let latency = tally.latencies().remove(0);
+        let near = |is: u64, wanted: u64| is.abs_diff(wanted) * 50 <= wanted;
+        assert!(near(latency.p50_ms, 20_000) && near(latency.max_ms, 7_200_000), "{latency:?}");
     }
 
     #[test]

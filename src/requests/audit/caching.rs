@@ -187,8 +187,8 @@ fn better_order(levels: &[(Level, &Sums)], model: &Model<'_>, now: &Choice) -> O
         } else {
             (
                 format!(
-                    "requests that are the same up to {place} stand {} lines apart: they are in flight together before \
-                     the first answer has begun, and an entry can be read only from then on",
+                    "requests that are the same up to {place} come every {} lines or so: many are in flight together \
+                     before the first answer has begun, and an entry can be read only from then on",
                     count(gap.round().max(1.0) as u64)
                 ),
                 format!(

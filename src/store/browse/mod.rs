@@ -1,7 +1,7 @@
 //! The requests of a run, a page at a time: of a run that goes on, in this process or another, and of one that is over.
 //!
 //! The journal is read once and then followed; what stays in memory of a request is an entry of 24 bytes and its id
-//! ([`index`]). A page is filtered and ordered in memory and its rows are read back from the journal. The journal is only
+//! (`index`). A page is filtered and ordered in memory and its rows are read back from the journal. The journal is only
 //! read: whoever browses never stands in the way of the owner.
 //!
 //! All of it takes its time with a million requests. Callers keep it off the thread of a screen.

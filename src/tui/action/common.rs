@@ -6,6 +6,9 @@ use super::{Action, ActionInfo, Context, changing, entry};
 /// Screens that are a list.
 const A_LIST: &[Context] = &[Runs, Batches, Requests];
 
+/// Screens that are a list, or a list of knobs.
+const ROWS: &[Context] = &[Runs, Planner, Batches, Requests];
+
 const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 
 /// Screens about a run.
@@ -30,10 +33,10 @@ pub const FIRST: &[ActionInfo] = &[
 
 /// Moving in lists, and what of them is shown.
 pub const LISTS: &[ActionInfo] = &[
-    entry(Action::MoveDown, "move-down", &["down", "j"], "select the next row", None, A_LIST),
-    entry(Action::MoveUp, "move-up", &["up", "k"], "select the previous row", None, A_LIST),
-    entry(Action::First, "first", &["home", "g"], "select the first row", None, A_LIST),
-    entry(Action::Last, "last", &["end", "G"], "select the last row", None, A_LIST),
+    entry(Action::MoveDown, "move-down", &["down", "j"], "select the next row", None, ROWS),
+    entry(Action::MoveUp, "move-up", &["up", "k"], "select the previous row", None, ROWS),
+    entry(Action::First, "first", &["home", "g"], "select the first row", None, ROWS),
+    entry(Action::Last, "last", &["end", "G"], "select the last row", None, ROWS),
     entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
     entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
     entry(

@@ -192,6 +192,22 @@ pub enum Action {
     ReDriveSubBatch,
     /// Leave the selected sub-batch as it is.
     LeaveSubBatch,
+    /// Turn the selected knob of the planner up.
+    KnobUp,
+    /// Turn it down.
+    KnobDown,
+    /// Type its value.
+    EditKnob,
+    /// Show the next panel of the planner.
+    NextPanel,
+    /// Show the panel before.
+    PreviousPanel,
+    /// Scroll the panel down.
+    PanelDown,
+    /// Scroll the panel up.
+    PanelUp,
+    /// Launch what is planned; asks first.
+    Launch,
     /// Hold the picture, or let it go on.
     Freeze,
     /// Copy what is selected.

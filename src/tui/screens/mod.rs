@@ -87,10 +87,11 @@ impl Screen {
 pub fn field(ui: &UiState) -> Option<&TextField> {
     match ui.screen {
         Screen::Runs => Some(&ui.runs.filter),
+        Screen::Planner => Some(&ui.planner.field),
         Screen::Batches => Some(&ui.batches.search),
         Screen::Requests => Some(&ui.requests.filter),
         Screen::Log => Some(&ui.log.filter),
-        Screen::Planner | Screen::Live => None,
+        Screen::Live => None,
     }
 }
 
@@ -98,10 +99,11 @@ pub fn field(ui: &UiState) -> Option<&TextField> {
 pub(super) fn field_mut(ui: &mut UiState) -> Option<&mut TextField> {
     match ui.screen {
         Screen::Runs => Some(&mut ui.runs.filter),
+        Screen::Planner => Some(&mut ui.planner.field),
         Screen::Batches => Some(&mut ui.batches.search),
         Screen::Requests => Some(&mut ui.requests.filter),
         Screen::Log => Some(&mut ui.log.filter),
-        Screen::Planner | Screen::Live => None,
+        Screen::Live => None,
     }
 }
 
@@ -110,7 +112,8 @@ pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
     match ui.screen {
         Screen::Runs => runs::shown(ui),
         Screen::Requests => requests::shown(ui),
-        Screen::Planner | Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
+        Screen::Planner => planner::shown(ui),
+        Screen::Live | Screen::Batches | Screen::Log => Vec::new(),
     }
 }
 
@@ -123,8 +126,9 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         Screen::Runs => runs::valid(action, ui),
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
+        Screen::Planner => planner::valid(action, ui, snapshot),
         Screen::Requests => requests::valid(action, ui),
-        Screen::Planner | Screen::Log => Ok(()),
+        Screen::Log => Ok(()),
     }
 }
 
@@ -135,8 +139,20 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Screen::Live => live::act(ui, action, snapshot, now),
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
+        Screen::Planner => planner::act(ui, action, now),
         Screen::Requests => requests::act(ui, action, snapshot, now),
-        Screen::Planner => Vec::new(),
+    }
+}
+
+/// The text of the screen's field is kept.
+pub(super) fn kept(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if ui.screen == Screen::Planner { planner::typed(ui, snapshot, now) } else { Vec::new() }
+}
+
+/// The text of the screen's field is given up.
+pub(super) fn dropped(ui: &mut UiState) {
+    if ui.screen == Screen::Planner {
+        planner::dropped(ui);
     }
 }
 
@@ -146,6 +162,8 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Org(ix) => live::select_ix(ui, ix, snapshot),
         Target::SubBatch { index, cancel } => return batches::click(ui, index, cancel, snapshot, now),
         Target::Run(ix) => runs::select_ix(ui, ix),
+        Target::Knob(knob, part) => planner::click(ui, knob, part, now),
+        Target::Panel(panel) => planner::show_panel(ui, panel),
         Target::Request(at) => requests::click(ui, at, now),
         Target::RequestInFull | Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
     }
@@ -163,6 +181,11 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
         Target::Log => live::scroll(ui, if down { Action::LogDown } else { Action::LogUp }),
         Target::RequestInFull => act(ui, if down { Action::InspectDown } else { Action::InspectUp }, snapshot, now),
         Target::SubBatch { .. } | Target::Run(_) | Target::Request(_) => act(ui, step, snapshot, now),
+        Target::Knob(knob, _) => {
+            planner::wheel(ui, knob, down);
+            Vec::new()
+        }
+        Target::Panel(_) => planner::act(ui, if down { Action::PanelDown } else { Action::PanelUp }, now),
         Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
     }
 }
@@ -185,6 +208,10 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
         Answer::Requests(page) => requests::found(ui, page, now),
         Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
+        Answer::Audited(found) => {
+            planner::audited(ui, found);
+            Vec::new()
+        }
         Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),
         Answer::Deleted(deleted) => runs::deleted(ui, deleted, now),
         Answer::Said(Ok(text)) => {

@@ -2,7 +2,7 @@
 //! shown of it in full.
 //!
 //! There may be a million, so the screen holds one [`Page`] around what is in view. Moving within it is instant; what lies
-//! beyond is asked for behind the screens, and its rows are blank until it comes. After every message [`settle`] looks
+//! beyond is asked for behind the screens, and its rows are blank until it comes. After every message `settle` looks
 //! whether what is here is what is wanted, and asks for the difference; never for two things at once.
 
 use std::path::PathBuf;

@@ -118,7 +118,7 @@ fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
     if budget.offers_batch {
         let key = ui.keymap.hint(Action::MoveToBatch);
         let text = format!(
-            "BUDGET: {used}{limit} is used, {out} more is out at the worst · {key} moves the rest to batches, half price"
+            "BUDGET: {used}{limit} used · {key} moves the rest to batches, half price · {out} more is out at the worst"
         );
         return Some(banner(Weight::Waiting, text));
     }

@@ -5,10 +5,11 @@ use ratatui::layout::{Position, Rect};
 use crate::model::Snapshot;
 use crate::tui::action::Action;
 use crate::tui::screens::Screen;
+use crate::tui::screens::planner::{Knob, KnobPart, Panel};
 use crate::tui::state::{Overlay, UiState};
 
 use super::layout::{Density, place};
-use super::{banner, batches, dialog, help, requests, runs, tabs};
+use super::{banner, batches, dialog, help, planner, requests, runs, tabs};
 
 /// Something that reacts to the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,10 @@ pub enum Target {
     Help,
     /// A button.
     Choice(Action),
+    /// A knob of the planner.
+    Knob(Knob, KnobPart),
+    /// A panel of the planner, or its name.
+    Panel(Panel),
     /// A row of the sub-batches.
     SubBatch {
         /// Its index.
@@ -60,8 +65,8 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
             Screen::Live => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
             Screen::Batches => batches::hit(ui, snapshot, layout.middle(), here),
             Screen::Log => layout.middle().contains(here).then_some(Target::Log),
+            Screen::Planner => planner::hit(ui, layout.middle(), here),
             Screen::Requests => requests::hit(ui, layout.middle(), here),
-            Screen::Planner => None,
         },
     }
 }
