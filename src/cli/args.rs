@@ -191,7 +191,7 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "INPUT")]
     pub input: Option<PathBuf>,
     /// How many requests; beside an input, as many of its kind
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=u64::from(u32::MAX)))]
     pub n: Option<u64>,
     /// The model; beside an input, instead of its own
     #[arg(long, value_name = "MODEL")]

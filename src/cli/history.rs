@@ -232,9 +232,8 @@ impl Measured {
             let timed = sums.timed as f64;
             let spread = spread(timed).max(0.05);
             let p50 = Figure::around(sums.p50 / timed, (1.0 - spread, 1.0 + spread), origin(sums.timed));
-            let mean = (sums.averaged == sums.timed).then(|| {
-                Figure::around(sums.secs / timed, (1.0 - spread, 1.0 + spread), origin(sums.timed))
-            });
+            let mean = (sums.averaged == sums.timed)
+                .then(|| Figure::around(sums.secs / timed, (1.0 - spread, 1.0 + spread), origin(sums.timed)));
             knobs.latency = Latency { p50, p95: sums.p95 / timed, mean };
         }
     }
@@ -279,4 +278,47 @@ fn scale_groups(knobs: &mut Knobs, of: impl Fn(&mut crate::plan::Tokens) -> &mut
         *of(&mut group.tokens) = scaled;
     }
     *of(&mut knobs.tokens) = figure.clone();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(by: &'static str, n: u64, cached: [u64; 3]) -> Sums {
+        Sums {
+            n,
+            bytes: 0,
+            tokens_in: 0,
+            cached,
+            tokens_out: 0,
+            is_own: true,
+            timed: 0,
+            p50: 0.0,
+            p95: 0.0,
+            averaged: 0,
+            secs: 0.0,
+            by,
+            at: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_pilot_wrote_once_is_read_by_all_and_not_written_in_proportion() {
+        // 10 of 100 wrote a prefix of 1,000 tokens, 90 read it.
+        let [write_5m, write_1h, read] = sums(PILOT, 100, [10_000, 0, 90_000]).cached_each(1_000);
+        assert!((write_5m - 10.0).abs() < 1e-9 && write_1h == 0.0, "{write_5m} {write_1h}");
+        assert!((read - 990.0).abs() < 1e-9, "{read}");
+    }
+
+    #[test]
+    fn prefixes_that_nobody_reads_again_are_written_by_every_request() {
+        assert_eq!(sums(PILOT, 100, [0, 100_000, 5_000]).cached_each(1_000), [0.0, 1_000.0, 50.0]);
+    }
+
+    #[test]
+    fn a_whole_run_cached_what_the_next_one_will_and_another_input_nothing() {
+        let run = sums("history", 100, [10_000, 0, 90_000]);
+        assert_eq!(run.cached_each(1_000), [100.0, 0.0, 900.0]);
+        assert_eq!(Sums { is_own: false, ..run }.cached_each(1_000), [0.0; 3]);
+    }
 }

@@ -110,6 +110,10 @@ impl Plan {
         let Decision { route, rule, reason, rules } = decide(&question);
         let flows = Flows::of(knobs);
         let (sync, batch) = views(knobs, catalog, &flows, n);
+        let mut notes = assumption::notes(knobs, catalog);
+        if [&sync, &batch].iter().any(|view| view.cost_usd_high == Some(Money(u64::MAX))) {
+            notes.push(format!("the cost is more than can be counted, which is {}", Money(u64::MAX)));
+        }
         let chosen = if route == Route::Batch { batch.clone() } else { sync.clone() };
         Plan {
             n_total: knobs.n_total,
@@ -125,7 +129,7 @@ impl Plan {
             chart: chart::of(knobs, catalog, &flows, question.crossover),
             deadline: knobs.deadline.map(|by| deadline::view(knobs, &flows, route, by)),
             assumptions: assumption::of(knobs),
-            notes: assumption::notes(knobs, catalog),
+            notes,
             chosen,
             sync,
             batch,

@@ -327,6 +327,23 @@ mod tests {
     }
 
     #[test]
+    fn a_history_of_the_first_version_is_taken_on_with_what_it_did_not_know() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::open(dir.path()).unwrap();
+        history.record(&[OrgRun { mean_ms: 1_640, cached: [1, 2, 3], ..run("a", "one", 1, 10) }], &[]).unwrap();
+        assert_eq!(history.org_runs("m").unwrap()[0].cached, [1, 2, 3]);
+        let drop_column = |name| format!("ALTER TABLE org_runs DROP COLUMN {name};");
+        let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(drop_column).concat();
+        history.connection.execute_batch(&format!("{columns} PRAGMA user_version = 1;")).unwrap();
+        drop(history);
+        let mut history = History::open(dir.path()).unwrap();
+        assert_eq!(history.org_runs("m").unwrap(), [run("a", "one", 1, 10)]);
+        history.record(&[OrgRun { mean_ms: 1_500, ..run("b", "one", 2, 10) }], &[]).unwrap();
+        drop(history);
+        assert_eq!(History::open(dir.path()).unwrap().org_runs("m").unwrap()[0].mean_ms, 1_500);
+    }
+
+    #[test]
     fn only_the_newest_runs_of_the_model_are_given() {
         let dir = tempfile::tempdir().unwrap();
         let mut history = History::open(dir.path()).unwrap();

@@ -31,6 +31,9 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let settings = settings(args.config.as_deref(), &overrides(args))?;
     let catalog = catalog(settings.catalog_file.as_deref())?;
     let asked = asked(args)?;
+    if args.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
+        return Err(Failure::usage("--model is empty: name a model, such as claude-haiku-4-5"));
+    }
     if let (Some(n), Some(input)) = (args.pilot, &args.input) {
         return pilot(args, n, input, &asked);
     }
@@ -42,7 +45,6 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let model = match (&args.model, work.model()) {
         (Some(model), _) => model.clone(),
         (None, Some(model)) => model.to_owned(),
-        (None, None) if args.input.is_some() => "unknown".to_owned(),
         (None, None) => return Err(Failure::usage("name the model by --model, or an input")),
     };
     if args.model.is_some() {
