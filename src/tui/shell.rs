@@ -141,7 +141,7 @@ impl Shell {
             ui,
             theme: if options.no_color { Theme::of(ThemeName::Mono) } else { options.theme },
             ascii: options.ascii,
-            records: Records::default(),
+            records: Records::of_process(),
             feed,
             answers: FuturesUnordered::new(),
             errands: FuturesUnordered::new(),

@@ -23,7 +23,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let view = scene.ui.log.view(false);
     let title = format!("── log {}", says(scene, &scene.log.status(&view)));
     put(buf, area, 0, [styled(rule(&title, usize::from(area.width)), scene.theme.frame)]);
-    scene.log.render(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
+    scene.log.pane(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
 }
 
 /// Draws the screen.
