@@ -36,8 +36,8 @@ pub(crate) fn print(args: &[String]) {
     };
     println!("in virtual time: the dispatcher's decisions, limits of three orgs");
     for n in &sizes {
-        for procs in [1, 6] {
-            virtual_time(*n, procs);
+        for cap in [100, 600] {
+            virtual_time(*n, cap);
         }
     }
     println!("over HTTP: a pilot of {PILOT}, the plan, the run; times {SCALE} faster");
@@ -64,11 +64,11 @@ fn scenario(scale: f64) -> String {
     )
 }
 
-fn virtual_time(n: u32, procs: u32) {
+fn virtual_time(n: u32, cap: u32) {
     let max_tokens = |no: u32| 8 + (no.wrapping_mul(2_654_435_761) >> 7) % 249;
-    let settings = DispatchSettings { procs, ..DispatchSettings::default() };
+    let settings = DispatchSettings::default();
     let mut world = World::new(&scenario(1.0));
-    let client = world.client(100, settings.clone());
+    let client = world.client(cap, settings.clone());
     world.run(client, n, max_tokens);
     world.until_rest(client, Duration::from_secs(24 * 3_600));
     let took = world.clients[client].rested.values().next().unwrap().0.since(fandeck::model::Mono::ZERO).as_secs_f64();
@@ -78,7 +78,7 @@ fn virtual_time(n: u32, procs: u32) {
     };
     let orgs = ORGS.map(|(label, rpm, itpm, otpm)| OrgKnobs {
         label: label.to_owned(),
-        cap: 100,
+        cap,
         limits: Limits {
             requests: Some(Figure::given(rpm)),
             input_tokens: Some(Figure::given(itpm)),
@@ -93,7 +93,7 @@ fn virtual_time(n: u32, procs: u32) {
     knobs.latency = Latency { p50: Figure::given(P50 + 0.03), p95: P95 + 0.03 };
     let plan = Plan::of(&knobs, &Catalog::builtin());
     println!(
-        "  {n:>7} requests, procs {procs}: planned {:>7.1} s, bound by {:<13} took {took:>7.1} s   {:+.1} %",
+        "  {n:>7} requests, cap {cap}: planned {:>7.1} s, bound by {:<13} took {took:>7.1} s   {:+.1} %",
         plan.sync.wall_s,
         plan.sync.binding.as_str(),
         (plan.sync.wall_s / took - 1.0) * 100.0

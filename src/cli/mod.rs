@@ -6,6 +6,7 @@
 
 mod ab;
 mod args;
+mod args_after;
 mod audit;
 mod books;
 mod cancel;

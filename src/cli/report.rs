@@ -8,7 +8,7 @@ use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
 use crate::report::{format, summary, text::harmless};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
-use super::args::ReportArgs;
+use super::args_after::ReportArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;

@@ -1,47 +1,33 @@
 //! The async shell around the reducer: carries events in and effects out, and keeps time.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
 
-use crate::api::batches::BatchTransport;
-use crate::catalog::Catalog;
-use crate::model::{
-    ApiError, BatchSettings, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, RunStatus, Scrubber,
-    Snapshot, Trouble, Usage,
-};
-use crate::requests::Input;
-use crate::store;
-use crate::store::{AuditEvent, Job, Last, LineMeta, Record, StateFile, StoreError, StoreEvent, Writer, journal};
+use crate::model::{ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble, Usage};
+use crate::store::{AuditEvent, Job, LineMeta, Record, StateFile, StoreError, journal};
 
 use super::batch::{self, BatchEffect, BatchEvent, Happened, Step, ToDo};
 use super::clock::Clock;
 use super::command::command;
 use super::event::{Effect, Event};
 use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
+use super::hands::Run;
 use super::keep;
-use super::load::Sizes;
-use super::preflight::{self, Want};
-use super::promise::Promise;
+use super::preflight;
 use super::publish::Publisher;
-use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
-use super::spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
+use super::spec::{EngineSpec, RunEnd, RunSpec, Started};
 use super::state::State;
-use super::worker::{self, RunWork, Shared, Task};
+use super::worker::{self, Shared, Task};
 
 /// Between two pictures.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// Between two writes of `state.json` while nothing but counters changes: the heartbeat.
 const STATE_EVERY: Duration = Duration::from_secs(5);
-
-/// Between two looks at what other runs have spent.
-const OTHERS_EVERY: Duration = Duration::from_secs(30);
 
 /// Events taken in one go.
 const BATCH: usize = 512;
@@ -91,166 +77,6 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
     };
     Ok(Started { handle: EngineHandle::new(snapshots, commands_in), ended: tokio::spawn(dispatcher.run(effects)) })
 }
-
-/// A run's hands: its worker context, its writer, its attempts under way.
-struct Run {
-    work: Arc<RunWork>,
-    writer: Option<Writer>,
-    template: StateFile,
-    state_written: Mono,
-    status_written: Option<crate::model::RunStatus>,
-    attempts: HashMap<RequestNo, AbortHandle>,
-    /// What it wants of which model.
-    wants: Vec<Want>,
-    /// The hands of its batch part.
-    batch: Option<Arc<batch::Shell>>,
-    /// What carries the calls of batches.
-    carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
-    /// As [`RunSpec::may_batch`].
-    may_batch: Option<(String, BatchSettings)>,
-    others_today: Option<OthersToday>,
-    /// When others were asked about last.
-    others_asked: Mono,
-    end: Option<RunEnd>,
-}
-
-impl Run {
-    fn new(
-        spec: RunSpec,
-        carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
-        state: &mut State,
-        shared: &Shared,
-        catalog: &Catalog,
-    ) -> Result<Run, StoreError> {
-        let input = Arc::clone(&spec.input);
-        let mut wants = preflight::wants(&input, &spec.last);
-        let mut places: Vec<Place> = spec.last.into_iter().map(place).collect();
-        if let Some(only) = &spec.only {
-            keep_only(&mut places, only);
-        }
-        let queue = Queue::new(places, |no| input.family_of(no));
-        let sizes: Arc<dyn Sizes> = Arc::<Input>::clone(&input);
-        let slot = state.add_run(spec.facts, queue, sizes, shared.clock.mono());
-        wants.iter_mut().for_each(|want| want.run = slot);
-        let mut template = spec.state;
-        // The ceiling must be durable before the first call; nothing else runs yet that could wait for it.
-        let promise = Promise::first(state.open_to_doubt(slot));
-        template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
-        template.n_possibly_charged_at_most = promise.ceiling();
-        template.status = RunStatus::Running;
-        template.save(spec.dir.path())?;
-        state.runs[slot.ix()].promise = Some(promise);
-        let events = shared.events.clone();
-        let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
-        Ok(Run {
-            work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
-            writer: Some(writer),
-            template,
-            state_written: Mono::ZERO,
-            status_written: None,
-            attempts: HashMap::new(),
-            wants,
-            batch: None,
-            carries,
-            may_batch: spec.may_batch,
-            others_today: spec.others_today,
-            others_asked: Mono::ZERO,
-            end: None,
-        })
-    }
-
-    /// Gives it the hands for batches; false when nothing carries their calls.
-    fn can_batch(&mut self, nonce: &str, shared: &Shared) -> bool {
-        let (Some(writer), Some((transport, scrubber))) = (&self.writer, self.carries.clone()) else { return false };
-        self.batch = Some(Arc::new(batch::Shell {
-            transport,
-            events: shared.events.clone(),
-            work: Arc::clone(&self.work),
-            clock: shared.clock,
-            labels: Arc::clone(&shared.labels),
-            scrubber,
-            nonce: nonce.to_owned(),
-            dir: writer.dir().to_owned(),
-        }));
-        true
-    }
-
-    /// Plans sub-batches for these requests, on a thread of its own: it reads all of them.
-    fn plan_batches(&mut self, open: &[RequestNo], shared: &Shared) {
-        let slot = self.work.slot;
-        let events = shared.events.clone();
-        let may = self.may_batch.clone().filter(|(nonce, _)| self.can_batch(nonce, shared));
-        let Some(((nonce, settings), writer)) = may.zip(self.writer.as_ref()) else {
-            let plan = Err("nothing carries the calls of batches".to_owned());
-            return drop(events.send(Event::BatchPlanned { run: slot, plan }));
-        };
-        let (input, dir, template) = (Arc::clone(&self.work.input), writer.dir().to_owned(), self.template.clone());
-        let mut last = vec![Last::Succeeded; input.len() as usize];
-        for no in open {
-            last[no.ix()] = Last::Unsent;
-        }
-        tokio::task::spawn_blocking(move || {
-            let plan = batch::plan(&input, &last, &template, &dir, &nonce, settings, false);
-            let plan = plan.map(Box::new).map_err(|error| error.to_string());
-            // The dispatcher may have come to an end meanwhile; then nobody wants to know.
-            let _ = events.send(Event::BatchPlanned { run: slot, plan });
-        });
-    }
-
-    /// Asks now and then what other runs have spent today.
-    fn ask_about_others(&mut self, shared: &Shared, now: Mono) {
-        let Some(others) = self.others_today.clone() else { return };
-        if now.since(self.others_asked) < OTHERS_EVERY {
-            return;
-        }
-        self.others_asked = now;
-        let (events, run) = (shared.events.clone(), self.work.slot);
-        tokio::task::spawn_blocking(move || events.send(Event::OthersSpent { run, today: others() }));
-    }
-
-    fn store(&self, job: Job) {
-        if let Some(writer) = &self.writer {
-            writer.send(job);
-        }
-    }
-}
-
-/// Leaves out of this session what waits and is not among these.
-fn keep_only(places: &mut [Place], only: &[RequestNo]) {
-    let mut chosen = vec![false; places.len()];
-    for no in only {
-        if let Some(slot) = chosen.get_mut(no.ix()) {
-            *slot = true;
-        }
-    }
-    for (place, chosen) in places.iter_mut().zip(chosen) {
-        if !chosen && matches!(place, Place::Waiting | Place::Again) {
-            *place = Place::Aside;
-        }
-    }
-}
-
-fn place(last: Last) -> Place {
-    match last {
-        Last::Unsent => Place::Waiting,
-        Last::ReDrivable => Place::Again,
-        Last::Cached => Place::Cached,
-        Last::Succeeded => Place::Done(Outcome::Succeeded),
-        Last::Refused => Place::Done(Outcome::Refused),
-        Last::Invalid => Place::Done(Outcome::Invalid),
-    }
-}
-
-fn tell(events: &UnboundedSender<Event>, run: RunSlot, event: StoreEvent) {
-    let event = match event {
-        StoreEvent::Synced { done, .. } => Event::Synced { run, done },
-        StoreEvent::Blocked { message, for_good } => Event::StoreBlocked { run, message, for_good },
-        StoreEvent::Healed => Event::StoreHealed { run },
-    };
-    // The dispatcher outlives the writers; when it is gone, nobody counts any more.
-    let _ = events.send(event);
-}
-
 struct Dispatcher {
     state: State,
     runs: Vec<Run>,

@@ -53,6 +53,7 @@ mod event;
 mod gate;
 mod growth;
 pub mod handle;
+mod hands;
 mod history;
 mod keep;
 mod ledger;

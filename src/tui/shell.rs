@@ -36,6 +36,8 @@ use crate::report::text::harmless;
 
 /// Shortest time between two frames: 20 a second at the most.
 const FRAME: Duration = Duration::from_millis(50);
+/// Shortest time to a frame that a key asks for: nobody types faster, and whoever does waits for the answer.
+const KEY_FRAME: Duration = Duration::from_millis(10);
 /// How often countdowns and ages are drawn anew.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -79,6 +81,8 @@ struct Shell {
     started: Instant,
     drawn: Option<Buffer>,
     dirty: bool,
+    /// The operator did something since the last frame.
+    by_hand: bool,
     last_frame: Instant,
     next_tick: Instant,
 }
@@ -151,6 +155,7 @@ impl Shell {
             started: now,
             drawn: None,
             dirty: true,
+            by_hand: false,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
             next_tick: now + TICK,
         };
@@ -180,7 +185,7 @@ impl Shell {
             if self.guard.is_some() && !guard::is_taken() {
                 return Ok(TuiExit::Broken);
             }
-            if self.dirty && self.last_frame.elapsed() >= FRAME {
+            if self.dirty && self.last_frame.elapsed() >= self.frame_gap() {
                 self.draw();
             }
             if std::mem::take(&mut self.lost)
@@ -195,10 +200,14 @@ impl Shell {
         }
     }
 
+    fn frame_gap(&self) -> Duration {
+        if self.by_hand { KEY_FRAME } else { FRAME }
+    }
+
     async fn wait(&mut self) -> Wake {
         // A frame that is due wakes before the next tick; nothing else wakes an idle screen but the second's tick while
         // something is counted down.
-        let deadline = if self.dirty { self.last_frame + FRAME } else { self.next_tick };
+        let deadline = if self.dirty { self.last_frame + self.frame_gap() } else { self.next_tick };
         let ticking = self.dirty || self.is_ticking();
         let engine_gone = self.ui.engine_gone;
         tokio::select! {
@@ -222,7 +231,10 @@ impl Shell {
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
-            Wake::Input(Some(Ok(event))) => self.input(&event),
+            Wake::Input(Some(Ok(event))) => {
+                self.by_hand = true;
+                self.input(&event)
+            }
             // No more keys: the terminal has gone.
             Wake::Input(_) => {
                 self.terminal_is_gone();
@@ -424,6 +436,7 @@ impl Shell {
     /// Draws what has changed; a frame equal to the last one costs no byte.
     fn draw(&mut self) {
         self.dirty = false;
+        self.by_hand = false;
         self.last_frame = Instant::now();
         let (Some(terminal), Some(_)) = (&mut self.terminal, &self.guard) else { return };
         let Ok(size) = terminal.size() else { return self.terminal_is_gone() };

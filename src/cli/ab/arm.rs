@@ -9,7 +9,7 @@ use crate::model::{Family, OrgSpec, RequestNo};
 use crate::requests::Input;
 use crate::store::{Last, for_each_outcome};
 
-use crate::cli::args::AbArgs;
+use crate::cli::args_after::AbArgs;
 use crate::cli::drive::runtime;
 use crate::cli::failure::Failure;
 use crate::cli::launch::store_failure;

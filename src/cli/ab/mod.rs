@@ -16,7 +16,8 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir};
 
-use super::args::{AbArgs, BaselineArg, DriveArgs};
+use super::args::DriveArgs;
+use super::args_after::{AbArgs, BaselineArg};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{index, projection, store_failure};

@@ -1,0 +1,187 @@
+//! A run's hands: its worker context, its writer, its attempts under way, and what it may make batches with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+
+use crate::api::batches::BatchTransport;
+use crate::catalog::Catalog;
+use crate::model::{BatchSettings, Mono, Outcome, RequestNo, RunSlot, RunStatus, Scrubber};
+use crate::requests::Input;
+use crate::store;
+use crate::store::{Job, Last, StateFile, StoreError, StoreEvent, Writer};
+
+use super::batch;
+use super::event::Event;
+use super::load::Sizes;
+use super::preflight::{self, Want};
+use super::promise::Promise;
+use super::queue::{Place, Queue};
+use super::spec::{OthersToday, RunEnd, RunSpec};
+use super::state::State;
+use super::worker::{RunWork, Shared};
+
+/// Between two looks at what other runs have spent.
+const OTHERS_EVERY: Duration = Duration::from_secs(30);
+
+/// A run's hands: its worker context, its writer, its attempts under way.
+pub(super) struct Run {
+    pub(super) work: Arc<RunWork>,
+    pub(super) writer: Option<Writer>,
+    pub(super) template: StateFile,
+    pub(super) state_written: Mono,
+    pub(super) status_written: Option<crate::model::RunStatus>,
+    pub(super) attempts: HashMap<RequestNo, AbortHandle>,
+    /// What it wants of which model.
+    pub(super) wants: Vec<Want>,
+    /// The hands of its batch part.
+    pub(super) batch: Option<Arc<batch::Shell>>,
+    /// What carries the calls of batches.
+    pub(super) carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
+    /// As [`RunSpec::may_batch`].
+    pub(super) may_batch: Option<(String, BatchSettings)>,
+    pub(super) others_today: Option<OthersToday>,
+    /// When others were asked about last.
+    pub(super) others_asked: Mono,
+    pub(super) end: Option<RunEnd>,
+}
+
+impl Run {
+    pub(super) fn new(
+        spec: RunSpec,
+        carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
+        state: &mut State,
+        shared: &Shared,
+        catalog: &Catalog,
+    ) -> Result<Run, StoreError> {
+        let input = Arc::clone(&spec.input);
+        let mut wants = preflight::wants(&input, &spec.last);
+        let mut places: Vec<Place> = spec.last.into_iter().map(place).collect();
+        if let Some(only) = &spec.only {
+            keep_only(&mut places, only);
+        }
+        let queue = Queue::new(places, |no| input.family_of(no));
+        let sizes: Arc<dyn Sizes> = Arc::<Input>::clone(&input);
+        let slot = state.add_run(spec.facts, queue, sizes, shared.clock.mono());
+        wants.iter_mut().for_each(|want| want.run = slot);
+        let mut template = spec.state;
+        // The ceiling must be durable before the first call; nothing else runs yet that could wait for it.
+        let promise = Promise::first(state.open_to_doubt(slot));
+        template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
+        template.n_possibly_charged_at_most = promise.ceiling();
+        template.status = RunStatus::Running;
+        template.save(spec.dir.path())?;
+        state.runs[slot.ix()].promise = Some(promise);
+        let events = shared.events.clone();
+        let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
+        Ok(Run {
+            work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
+            writer: Some(writer),
+            template,
+            state_written: Mono::ZERO,
+            status_written: None,
+            attempts: HashMap::new(),
+            wants,
+            batch: None,
+            carries,
+            may_batch: spec.may_batch,
+            others_today: spec.others_today,
+            others_asked: Mono::ZERO,
+            end: None,
+        })
+    }
+
+    /// Gives it the hands for batches; false when nothing carries their calls.
+    pub(super) fn can_batch(&mut self, nonce: &str, shared: &Shared) -> bool {
+        let (Some(writer), Some((transport, scrubber))) = (&self.writer, self.carries.clone()) else { return false };
+        self.batch = Some(Arc::new(batch::Shell {
+            transport,
+            events: shared.events.clone(),
+            work: Arc::clone(&self.work),
+            clock: shared.clock,
+            labels: Arc::clone(&shared.labels),
+            scrubber,
+            nonce: nonce.to_owned(),
+            dir: writer.dir().to_owned(),
+        }));
+        true
+    }
+
+    /// Plans sub-batches for these requests, on a thread of its own: it reads all of them.
+    pub(super) fn plan_batches(&mut self, open: &[RequestNo], shared: &Shared) {
+        let slot = self.work.slot;
+        let events = shared.events.clone();
+        let may = self.may_batch.clone().filter(|(nonce, _)| self.can_batch(nonce, shared));
+        let Some(((nonce, settings), writer)) = may.zip(self.writer.as_ref()) else {
+            let plan = Err("nothing carries the calls of batches".to_owned());
+            return drop(events.send(Event::BatchPlanned { run: slot, plan }));
+        };
+        let (input, dir, template) = (Arc::clone(&self.work.input), writer.dir().to_owned(), self.template.clone());
+        let mut last = vec![Last::Succeeded; input.len() as usize];
+        for no in open {
+            last[no.ix()] = Last::Unsent;
+        }
+        tokio::task::spawn_blocking(move || {
+            let plan = batch::plan(&input, &last, &template, &dir, &nonce, settings, false);
+            let plan = plan.map(Box::new).map_err(|error| error.to_string());
+            // The dispatcher may have come to an end meanwhile; then nobody wants to know.
+            let _ = events.send(Event::BatchPlanned { run: slot, plan });
+        });
+    }
+
+    /// Asks now and then what other runs have spent today.
+    pub(super) fn ask_about_others(&mut self, shared: &Shared, now: Mono) {
+        let Some(others) = self.others_today.clone() else { return };
+        if now.since(self.others_asked) < OTHERS_EVERY {
+            return;
+        }
+        self.others_asked = now;
+        let (events, run) = (shared.events.clone(), self.work.slot);
+        tokio::task::spawn_blocking(move || events.send(Event::OthersSpent { run, today: others() }));
+    }
+
+    pub(super) fn store(&self, job: Job) {
+        if let Some(writer) = &self.writer {
+            writer.send(job);
+        }
+    }
+}
+
+/// Leaves out of this session what waits and is not among these.
+fn keep_only(places: &mut [Place], only: &[RequestNo]) {
+    let mut chosen = vec![false; places.len()];
+    for no in only {
+        if let Some(slot) = chosen.get_mut(no.ix()) {
+            *slot = true;
+        }
+    }
+    for (place, chosen) in places.iter_mut().zip(chosen) {
+        if !chosen && matches!(place, Place::Waiting | Place::Again) {
+            *place = Place::Aside;
+        }
+    }
+}
+
+fn place(last: Last) -> Place {
+    match last {
+        Last::Unsent => Place::Waiting,
+        Last::ReDrivable => Place::Again,
+        Last::Cached => Place::Cached,
+        Last::Succeeded => Place::Done(Outcome::Succeeded),
+        Last::Refused => Place::Done(Outcome::Refused),
+        Last::Invalid => Place::Done(Outcome::Invalid),
+    }
+}
+
+fn tell(events: &UnboundedSender<Event>, run: RunSlot, event: StoreEvent) {
+    let event = match event {
+        StoreEvent::Synced { done, .. } => Event::Synced { run, done },
+        StoreEvent::Blocked { message, for_good } => Event::StoreBlocked { run, message, for_good },
+        StoreEvent::Healed => Event::StoreHealed { run },
+    };
+    // The dispatcher outlives the writers; when it is gone, nobody counts any more.
+    let _ = events.send(event);
+}
