@@ -28,6 +28,7 @@ pub mod theme;
 pub mod update;
 pub mod valid;
 pub mod view;
+mod wires;
 
 #[cfg(test)]
 pub(crate) mod tests;
