@@ -12,8 +12,10 @@ use super::{Scene, put, put_right, rule, styled};
 
 /// Columns from which the parts of the program stand beside the records.
 const BESIDE: u16 = 100;
-/// Columns that they take.
-const PARTS: u16 = 38;
+/// Columns from which each record names its part too.
+const NAMED: u16 = 150;
+/// Columns that the parts take.
+const PARTS: u16 = 34;
 
 /// Draws the pane: a rule with its title, then the newest records.
 pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
@@ -38,7 +40,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
 pub(super) fn screen(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let beside = area.width >= BESIDE;
-    let view = scene.ui.log.view(beside);
+    let view = scene.ui.log.view(area.width >= NAMED);
     let status = scene.log.status(&view);
     title(buf, scene, area, &status);
     let row = filter(scene);
