@@ -1,7 +1,7 @@
 //! Where log records go: to a file, and to the screens; never to the terminal.
 //!
 //! One layer takes every record, makes one line of it, removes key material and control characters, and hands it to
-//! both. The pane that follows is `tui-logger`'s ([`tail`]). The screen that searches has the records themselves
+//! both. The pane that follows is `tui-logger`'s (`tail`). The screen that searches has the records themselves
 //! ([`records`]): the layer puts a record into an inbox, and the screen takes all of it out before it draws, so that nobody
 //! who logs waits for a picture.
 
