@@ -1,4 +1,5 @@
-//! Panics on demand, in builds for tests only: `FANDECK_PANIC=worker` in a task of the engine, after a few answers;
+//! Panics on demand, in builds for tests only: `FANDECK_PANIC=worker` in one attempt, after a few answers;
+//! `FANDECK_PANIC=dispatcher` in the one task that decides, after a few answers, when a run is told to pause;
 //! `FANDECK_PANIC=screen` on the thread of the screen, when it looks for runs. A panic must leave a readable terminal, exit
 //! code 1, and a run directory that can be resumed; that can only be seen by panicking.
 

@@ -47,6 +47,8 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
         Event::BatchPlanned { run, plan } => batch::move_over(state, run, plan.map(|plan| *plan), now, effects),
         Event::Batch(event) => batch::event(state, *event, now, effects),
+        // The dispatcher has come to its end by then.
+        Event::Broke => {}
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
             for (no, outcome) in done {
