@@ -254,7 +254,7 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
 #[expect(clippy::too_many_arguments, reason = "all of one attempt; bundling them would only rename the list")]
 fn failed(
     state: &mut State,
-    run: RunSlot,
+    slot: RunSlot,
     no: RequestNo,
     flight: &Flying,
     started: Mono,
@@ -273,7 +273,7 @@ fn failed(
         _ => totals.n_transport += 1,
     }
     let State { orgs, pools, runs, settings, rng, .. } = state;
-    let run = &mut runs[run.ix()];
+    let run = &mut runs[slot.ix()];
     if trouble.possibly_charged() {
         run.ledger.doubt(org, Route::Sync, run.sizes.model(no), trouble.as_str(), flight.at_most);
     }
@@ -308,7 +308,11 @@ fn failed(
         )
     });
     match &aside {
-        Some(_) => run.queue.set_aside(no, org, trouble, error),
+        Some(_) => {
+            run.queue.set_aside(no, org, trouble, error.clone());
+            let attempts = run.queue.failed_attempts(no);
+            effects.push(Effect::RecordReDrivable { run: slot, no, org, attempts, trouble, error });
+        }
         None => run.queue.failed(no, org, trouble, error, now.mono + wait),
     }
     if let Some(text) = aside {

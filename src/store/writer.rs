@@ -277,7 +277,8 @@ impl Worker {
     /// memory, and handed back with what was not written.
     fn run(mut self, receiver: &Receiver<Job>) -> Left {
         if catch_unwind(AssertUnwindSafe(|| self.work(receiver))).is_err() {
-            let what = format!("internal error: the writer of {} broke; stop the run, and resume it", self.dir.display());
+            let what =
+                format!("internal error: the writer of {} broke; stop the run, and resume it", self.dir.display());
             (self.on_event)(StoreEvent::Blocked { message: what.clone(), for_good: true });
             self.trouble = Some(Obstacle { what, grade: Grade::Lost });
             self.heal(receiver);

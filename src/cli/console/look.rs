@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-use crate::cli::launch::input_name;
 use super::blocking;
+use crate::cli::launch::input_name;
 use crate::cli::orders;
 use crate::engine::EngineHandle;
 use crate::engine::handle::CommandRequest;
