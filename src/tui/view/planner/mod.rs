@@ -1,6 +1,6 @@
 //! The planner, drawn: knobs, the two routes side by side, the verdict, and a panel.
 //!
-//! Where things go is decided in one place, [`places`], that drawing and the mouse both ask.
+//! Where things go is decided in one place, `places`, that drawing and the mouse both ask.
 
 mod chart;
 mod knobs;
