@@ -41,7 +41,8 @@ pub(crate) fn books(
 /// Adds what a session that ended without a word may have done besides.
 fn bounded(mut books: Books, input: &Arc<Input>, last: &[Last], state: &StateFile, tariff: &Tariff) -> Books {
     let ceiling = state.n_possibly_charged_at_most.max(state.n_possibly_charged + state.counts.in_flight);
-    let open = |no: &RequestNo| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable));
+    // One that the cache has answered in the meantime may have been out as well.
+    let open = |no: &RequestNo| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable | Last::Cached));
     let open: Vec<RequestNo> = (0..input.len()).map(RequestNo).filter(open).collect();
     let n = ceiling - state.n_possibly_charged;
     if n > 0 {
@@ -94,7 +95,7 @@ mod tests {
 
     /// The books of a run of ten requests that was killed with these limits, when its last state said 4 attempts, one of
     /// which was answered, and left up to 6 more to doubt.
-    fn killed(limits: Limits) -> Books {
+    fn killed(last: Last, limits: Limits) -> Books {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("in.jsonl");
         let line = |no: u32| {
@@ -141,19 +142,20 @@ mod tests {
         (0..3).for_each(|_| paid(&mut durable));
         let mut books = state.books.clone();
         books.settled.clone_from(&durable.settled);
-        bounded(books, &input, &[Last::Unsent; 10], &state, &tariff)
+        bounded(books, &input, &[last; 10], &state, &tariff)
     }
 
     #[test]
     fn what_a_killed_session_left_in_doubt_is_no_more_than_its_budget_left_it() {
-        let free = killed(Limits::default());
+        let free = killed(Last::Unsent, Limits::default());
         let (n, at_most) = free.doubt();
         assert!(n == 6 && at_most > Money(1_000_000_000), "{n}, {at_most}");
         let limits = |pico| Limits { max_cost: Some(Money(pico)), ..Limits::default() };
         // Three answers of a million are paid.
-        assert_eq!(killed(limits(10_000_000)).doubt(), (6, Money(7_000_000)));
-        assert_eq!(killed(limits(2_000_000)).doubt(), (6, Money::ZERO));
-        assert_eq!(killed(limits(u64::MAX)).doubt(), free.doubt());
+        assert_eq!(killed(Last::Unsent, limits(10_000_000)).doubt(), (6, Money(7_000_000)));
+        assert_eq!(killed(Last::Unsent, limits(2_000_000)).doubt(), (6, Money::ZERO));
+        assert_eq!(killed(Last::Unsent, limits(u64::MAX)).doubt(), free.doubt());
+        assert_eq!(killed(Last::Cached, Limits::default()).doubt(), free.doubt());
         assert_eq!(free.on_day("1970-01-02"), at_most);
     }
 
@@ -161,7 +163,7 @@ mod tests {
     fn attempts_that_a_killed_session_may_have_made_are_counted_up_to_what_it_was_allowed() {
         let limits = |n| Limits { max_requests: Some(n), ..Limits::default() };
         // Four by the last state, two answers since, six that may have been out.
-        assert_eq!(killed(Limits::default()).n_sent, 12);
-        assert_eq!((killed(limits(9)).n_sent, killed(limits(3)).n_sent), (9, 4));
+        assert_eq!(killed(Last::Unsent, Limits::default()).n_sent, 12);
+        assert_eq!((killed(Last::Unsent, limits(9)).n_sent, killed(Last::Unsent, limits(3)).n_sent), (9, 4));
     }
 }
