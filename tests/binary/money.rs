@@ -154,6 +154,8 @@ fn a_run_that_is_killed_again_and_again_stays_within_its_budgets() {
     let state = state(&place, "run");
     let books = [&state["books"]];
     let (spent, doubt) = (sum(&books, "settled", "cost_usd", None), sum(&books, "doubtful", "at_most_usd", None));
+    let causes = state["books"]["doubtful"].as_array().unwrap();
+    assert!(causes.iter().all(|line| line["cause"] != "unknown"), "{causes:?}");
     assert!(micro(spent + doubt) <= 50_000 && micro(spent + doubt) >= stats.cost_micro_usd as i64, "{spent} + {doubt}");
 }
 
