@@ -141,3 +141,23 @@ fn a_report_has_the_contract_line_all_of_it_a_page_and_segments() {
     place.run(&["report", &dir, "--by", "weather"]).refused(2, &["custom_id:PATTERN"]);
     place.run(&["report", &dir, "--html", "/nowhere/at/all.html"]).refused(2, &["--html"]);
 }
+
+#[test]
+fn neither_a_report_nor_an_export_replaces_a_file_of_the_run_and_a_journal_that_was_cut_is_told() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let dir = place.text("run");
+    assert_eq!(place.run(&["run", &place.requests(20), "--run-dir", &dir, "--json", "--no-cache"]).code, 0);
+    let journal = place.text("run/results.jsonl");
+    let before = fs::read(&journal).unwrap();
+    place.run(&["report", &dir, "--html", &journal]).refused(2, &["no HTML page", "--html"]);
+    for out in [journal.clone(), place.text("run/../run/results.jsonl"), place.text("run/state.json")] {
+        place.run(&["export", &dir, "--out", &out]).refused(2, &["a file of the run itself", "--out"]);
+    }
+    assert_eq!(fs::read(&journal).unwrap(), before);
+    let whole = place.run(&["report", &dir]);
+    assert!(!whole.stdout.contains("warning"), "{}", whole.stdout);
+    fs::write(&journal, &before[..before.len() / 2]).unwrap();
+    let cut = place.run(&["report", &dir]);
+    assert!(cut.stdout.contains("the journal holds 9 outcomes of the 20"), "{}", cut.stdout);
+}

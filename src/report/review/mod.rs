@@ -75,8 +75,8 @@ impl Review {
         let counted = n_succeeded + n_refused + n_invalid + n_cached;
         (self.run.status.is_over() && self.n_in_journal < counted).then(|| {
             format!(
-                "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a resume sends what \
-                 is missing again",
+                "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a \
+                 resume with --accept-lost-results pays for the rest again",
                 format::count(self.n_in_journal),
                 format::count(counted)
             )
