@@ -60,6 +60,17 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
             let own = Duration::from_secs(5 * u64::from(sub.n_failed.min(12)));
             sub.next = ctx.now.mono + own.max(wished(reply.retry_after));
             ctx.out.push(Out::Unheard(failure.error().clone()));
+            let (org, n) = (sub.org, sub.n_failed);
+            if n == 3 {
+                let text = format!(
+                    "{}: the list of {} could not be read {n} times, the last: {}; until it can, it is neither adopted nor \
+                     created again",
+                    sub.name(),
+                    sub.entry.org,
+                    failure.error()
+                );
+                ctx.say(Level::Warn, "lists-fail", org, text);
+            }
             return;
         }
     };
