@@ -32,6 +32,8 @@ pub(crate) struct Work {
     pub groups: Vec<Group>,
     /// Bytes of a request that is left, in the mean.
     pub bytes: Option<f64>,
+    /// The model of its first request, which names one also when nothing is left.
+    pub first_model: Option<String>,
     /// SHA-256 of the input.
     pub sha256: Option<String>,
 }
@@ -80,9 +82,13 @@ impl PlannedOrg {
     }
 
     fn of(spec: &OrgSpec) -> PlannedOrg {
-        let host = spec.base_url.split("://").nth(1).unwrap_or(&spec.base_url).to_owned();
-        PlannedOrg { label: spec.label.clone(), host, caps: Some(spec.caps) }
+        PlannedOrg { label: spec.label.clone(), host: host_of(&spec.base_url), caps: Some(spec.caps) }
     }
+}
+
+/// The host of a base URL, as the history knows it.
+fn host_of(base_url: &str) -> String {
+    base_url.split("://").nth(1).unwrap_or(base_url).to_owned()
 }
 
 impl<'s> Ground<'s> {
@@ -103,8 +109,12 @@ impl<'s> Ground<'s> {
         let mut orgs: Vec<PlannedOrg> = settings.orgs.iter().map(PlannedOrg::of).collect();
         let nobody = orgs.is_empty();
         let wanted = |label: &str| if chosen.is_empty() { nobody } else { chosen.iter().any(|one| one == label) };
-        let absent = settings.absent_orgs().filter(|label| wanted(label));
-        orgs.extend(absent.map(|label| PlannedOrg { label: label.to_owned(), host: String::new(), caps: None }));
+        let absent = settings.absent_orgs().iter().filter(|org| wanted(&org.label));
+        orgs.extend(absent.map(|org| PlannedOrg {
+            label: org.label.clone(),
+            host: host_of(&org.base_url),
+            caps: None,
+        }));
         Ground {
             orgs,
             dispatch: &settings.dispatch,
@@ -148,7 +158,7 @@ impl<'s> Ground<'s> {
         give(&mut knobs, asked);
         if let Some(dir) = self.history {
             let hosts: Vec<String> = self.orgs.iter().map(|org| org.host.clone()).collect();
-            let measured = history::look_up(dir, model, self.catalog);
+            let measured = history::look_up(dir, model, &hosts, self.catalog);
             measured.apply(&mut knobs, &hosts, work.sha256.as_deref(), work.bytes);
         }
         knobs
@@ -217,8 +227,12 @@ impl Work {
     pub(crate) fn of_input(input: &Input, last: &[Last], catalog: &Catalog) -> Work {
         let mut sums: HashMap<(&str, bool), Sums> = HashMap::new();
         let mut known: HashMap<&str, (Option<u64>, [u64; 3])> = HashMap::new();
-        let mut work =
-            Work { n_total: u64::from(input.len()), sha256: Some(input.sha256().to_owned()), ..Work::default() };
+        let mut work = Work {
+            n_total: u64::from(input.len()),
+            first_model: input.models().first().map(|used| used.model.clone()),
+            sha256: Some(input.sha256().to_owned()),
+            ..Work::default()
+        };
         let (mut n, mut bytes) = (0_u64, 0_u64);
         for no in (0..input.len()).map(RequestNo) {
             if !matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)) {
@@ -246,9 +260,9 @@ impl Work {
         work
     }
 
-    /// The model of most of what is left.
+    /// The model of most of what is left; of an input that has nothing left, its first one.
     pub(crate) fn model(&self) -> Option<&str> {
-        self.groups.first().map(|group| group.model.as_str())
+        self.groups.first().map(|group| &group.model).or(self.first_model.as_ref()).map(String::as_str)
     }
 }
 

@@ -30,8 +30,7 @@ pub(crate) struct Planned {
 pub(crate) fn before_run(args: &RunArgs, indexed: &Indexed, asked: &Asked, setup: &Setup) -> Outcome {
     let open = expected_open(indexed);
     let work = Work::of_input(&indexed.input, &open, &setup.catalog);
-    let first = indexed.input.models().first().map_or("", |used| used.model.as_str());
-    let model = work.model().unwrap_or(first).to_owned();
+    let model = work.model().unwrap_or_default().to_owned();
     let named = args.input.display().to_string();
     let mut draft = draft(&Ground::of_setup(setup), &work, &model, asked, Some(named), &setup.catalog);
     draft.confirm_above = setup.confirm_above;

@@ -17,7 +17,7 @@ use crate::model::Wall;
 /// "fdhs": marks the file as ours.
 const APPLICATION_ID: i32 = 0x6664_6873;
 /// Counts up with changes of the tables.
-const SCHEMA: i32 = 1;
+const SCHEMA: i32 = 2;
 /// How long one process waits for another that writes.
 const BUSY: Duration = Duration::from_secs(2);
 /// Runs that are looked at, newest first. Older ones say little of today's API.
@@ -60,10 +60,14 @@ pub struct OrgRun {
     pub p50_ms: u32,
     /// 95th percentile.
     pub p95_ms: u32,
+    /// Mean; 0 when there was none, or when an earlier version wrote it down.
+    pub mean_ms: u32,
     /// Bytes of the requests that were answered.
     pub bytes_in: u64,
     /// Billed input tokens, cached ones included.
     pub tokens_in: u64,
+    /// Of them: written to the prompt cache for five minutes, for an hour, and read from it.
+    pub cached: [u64; 3],
     /// Billed output tokens.
     pub tokens_out: u64,
     /// Limits a minute as the headers told them: requests, input tokens, output tokens. 0 is one that was not told.
@@ -136,7 +140,8 @@ impl History {
             let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             for run in orgs {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO org_runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
+                    "INSERT OR REPLACE INTO org_runs VALUES
+                         (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)",
                     rusqlite::params![
                         run.run_id,
                         run.org,
@@ -154,6 +159,10 @@ impl History {
                         int(run.limits[0]),
                         int(run.limits[1]),
                         int(run.limits[2]),
+                        run.mean_ms,
+                        int(run.cached[0]),
+                        int(run.cached[1]),
+                        int(run.cached[2]),
                     ],
                 )?;
             }
@@ -169,20 +178,21 @@ impl History {
         written.map_err(self.fail("write to"))
     }
 
-    /// The newest runs of a model, newest first; those of an org under another host are its own affair.
+    /// The newest runs of a model at these hosts, newest first.
     ///
     /// # Errors
     /// What SQLite said.
-    pub fn org_runs(&self, model: &str) -> Result<Vec<OrgRun>, HistoryError> {
+    pub fn org_runs(&self, model: &str, hosts: &[String]) -> Result<Vec<OrgRun>, HistoryError> {
         let read = || -> rusqlite::Result<Vec<OrgRun>> {
             let mut statement = self.connection.prepare(
                 "SELECT run_id, org, input, is_pilot, host, model, at, n, p50_ms, p95_ms, bytes_in, tokens_in, tokens_out,
-                        rpm, itpm, otpm
-                 FROM org_runs WHERE model = ?1 AND run_id IN
-                     (SELECT run_id FROM org_runs WHERE model = ?1 GROUP BY run_id ORDER BY max(at) DESC LIMIT ?2)
+                        rpm, itpm, otpm, mean_ms, cache_write_5m, cache_write_1h, cache_read
+                 FROM org_runs WHERE model = ?1 AND host IN (SELECT value FROM json_each(?3)) AND run_id IN
+                     (SELECT run_id FROM org_runs WHERE model = ?1 AND host IN (SELECT value FROM json_each(?3))
+                      GROUP BY run_id ORDER BY max(at) DESC LIMIT ?2)
                  ORDER BY at DESC",
             )?;
-            let rows = statement.query_map(rusqlite::params![model, RUNS], |row| {
+            let rows = statement.query_map(rusqlite::params![model, RUNS, json(hosts)], |row| {
                 Ok(OrgRun {
                     run_id: row.get(0)?,
                     org: row.get(1)?,
@@ -198,6 +208,8 @@ impl History {
                     tokens_in: count(row.get(11)?),
                     tokens_out: count(row.get(12)?),
                     limits: [count(row.get(13)?), count(row.get(14)?), count(row.get(15)?)],
+                    mean_ms: row.get(16)?,
+                    cached: [count(row.get(17)?), count(row.get(18)?), count(row.get(19)?)],
                 })
             })?;
             rows.collect()
@@ -205,17 +217,20 @@ impl History {
         read().map_err(self.fail("read"))
     }
 
-    /// The newest sub-batches of a model, newest first.
+    /// The newest sub-batches of a model at these hosts, newest first.
     ///
     /// # Errors
     /// What SQLite said.
-    pub fn sub_batches(&self, model: &str) -> Result<Vec<SubBatchRun>, HistoryError> {
+    pub fn sub_batches(&self, model: &str, hosts: &[String]) -> Result<Vec<SubBatchRun>, HistoryError> {
         let read = || -> rusqlite::Result<Vec<SubBatchRun>> {
             let mut statement = self.connection.prepare(
                 "SELECT run_id, ix, org, model, at, n_requests, secs FROM sub_batches
-                 WHERE model = ?1 ORDER BY at DESC LIMIT ?2",
+                 WHERE model = ?1 AND EXISTS
+                     (SELECT 1 FROM org_runs WHERE org_runs.run_id = sub_batches.run_id AND org_runs.org = sub_batches.org
+                      AND host IN (SELECT value FROM json_each(?3)))
+                 ORDER BY at DESC LIMIT ?2",
             )?;
-            let rows = statement.query_map(rusqlite::params![model, SUB_BATCHES], |row| {
+            let rows = statement.query_map(rusqlite::params![model, SUB_BATCHES, json(hosts)], |row| {
                 Ok(SubBatchRun {
                     run_id: row.get(0)?,
                     index: row.get(1)?,
@@ -232,6 +247,11 @@ impl History {
     }
 }
 
+/// A list as SQLite takes one in a parameter.
+fn json(list: &[String]) -> String {
+    serde_json::Value::from(list).to_string()
+}
+
 /// SQLite's integers are signed.
 fn int(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
@@ -239,6 +259,14 @@ fn int(n: u64) -> i64 {
 
 fn count(n: i64) -> u64 {
     n.unsigned_abs()
+}
+
+/// From the first tables to these. The check of the version is part of the transaction's writes: of two processes that
+/// both saw the old one, the second finds the column there, and fails.
+fn from_1() -> String {
+    let column = |name| format!("ALTER TABLE org_runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0;");
+    let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(column).concat();
+    format!("BEGIN IMMEDIATE; {columns} PRAGMA user_version = {SCHEMA}; COMMIT;")
 }
 
 /// Refuses what is not ours or of a later version, and makes the tables.
@@ -249,6 +277,7 @@ fn check(connection: &Connection) -> Result<(), String> {
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION_ID, SCHEMA) => return Ok(()),
+        (APPLICATION_ID, 1) => return connection.execute_batch(&from_1()).map_err(said),
         (APPLICATION_ID, newer) => return Err(format!("a newer fandeck made it (schema {newer})")),
         (0, 0) if tables == 0 => {}
         _ => return Err("it is not a history of fandeck".to_owned()),
@@ -262,7 +291,9 @@ fn check(connection: &Connection) -> Result<(), String> {
                  host TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL,
                  p50_ms INTEGER NOT NULL, p95_ms INTEGER NOT NULL, bytes_in INTEGER NOT NULL,
                  tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
-                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL, PRIMARY KEY (run_id, org)
+                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL,
+                 mean_ms INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+                 cache_read INTEGER NOT NULL, PRIMARY KEY (run_id, org)
              );
              CREATE TABLE IF NOT EXISTS sub_batches (
                  run_id TEXT NOT NULL, ix INTEGER NOT NULL, org TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL,
@@ -291,6 +322,33 @@ mod tests {
         }
     }
 
+    fn here() -> [String; 1] {
+        ["h".to_owned()]
+    }
+
+    #[test]
+    fn what_was_measured_at_another_host_is_not_given_and_hides_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::open(dir.path()).unwrap();
+        let sub = |run: &str| SubBatchRun {
+            run_id: run.to_owned(),
+            org: "one".to_owned(),
+            model: "m".to_owned(),
+            secs: 1.0,
+            ..SubBatchRun::default()
+        };
+        history.record(&[run("real", "one", 1, 10)], &[sub("real")]).unwrap();
+        for at in 2..300 {
+            let test = OrgRun { host: "127.0.0.1:8080".to_owned(), ..run(&format!("test-{at}"), "one", at, 10) };
+            history.record(std::slice::from_ref(&test), &[sub(&test.run_id)]).unwrap();
+        }
+        let runs = history.org_runs("m", &here()).unwrap();
+        assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["real"]);
+        let subs = history.sub_batches("m", &here()).unwrap();
+        assert_eq!(subs.iter().map(|sub| sub.run_id.as_str()).collect::<Vec<_>>(), ["real"]);
+        assert_eq!(history.org_runs("m", &[]).unwrap(), []);
+    }
+
     #[test]
     fn a_run_that_went_on_replaces_what_it_measured_before() {
         let dir = tempfile::tempdir().unwrap();
@@ -298,10 +356,27 @@ mod tests {
         history.record(&[run("a", "one", 1, 10), run("a", "two", 1, 5)], &[]).unwrap();
         history.record(&[run("b", "one", 2, 7), run("a", "one", 3, 100)], &[]).unwrap();
         drop(history);
-        let runs = History::open_existing(dir.path()).unwrap().unwrap().org_runs("m").unwrap();
+        let runs = History::open_existing(dir.path()).unwrap().unwrap().org_runs("m", &here()).unwrap();
         let seen: Vec<(&str, &str, u64)> = runs.iter().map(|run| (&*run.run_id, &*run.org, run.n)).collect();
         assert_eq!(seen, [("a", "one", 100), ("b", "one", 7), ("a", "two", 5)]);
         assert_eq!(runs[0], run("a", "one", 3, 100));
+    }
+
+    #[test]
+    fn a_history_of_the_first_version_is_taken_on_with_what_it_did_not_know() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::open(dir.path()).unwrap();
+        history.record(&[OrgRun { mean_ms: 1_640, cached: [1, 2, 3], ..run("a", "one", 1, 10) }], &[]).unwrap();
+        assert_eq!(history.org_runs("m", &here()).unwrap()[0].cached, [1, 2, 3]);
+        let drop_column = |name| format!("ALTER TABLE org_runs DROP COLUMN {name};");
+        let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(drop_column).concat();
+        history.connection.execute_batch(&format!("{columns} PRAGMA user_version = 1;")).unwrap();
+        drop(history);
+        let mut history = History::open(dir.path()).unwrap();
+        assert_eq!(history.org_runs("m", &here()).unwrap(), [run("a", "one", 1, 10)]);
+        history.record(&[OrgRun { mean_ms: 1_500, ..run("b", "one", 2, 10) }], &[]).unwrap();
+        drop(history);
+        assert_eq!(History::open(dir.path()).unwrap().org_runs("m", &here()).unwrap()[0].mean_ms, 1_500);
     }
 
     #[test]
@@ -311,19 +386,25 @@ mod tests {
         for at in 0..15 {
             history.record(&[run(&format!("run-{at}"), "one", at, 1)], &[]).unwrap();
         }
-        let runs = history.org_runs("m").unwrap();
+        let runs = history.org_runs("m", &here()).unwrap();
         assert_eq!((runs.len(), runs[0].run_id.as_str(), runs[9].run_id.as_str()), (10, "run-14", "run-5"));
-        assert_eq!(history.org_runs("other").unwrap(), []);
+        assert_eq!(history.org_runs("other", &here()).unwrap(), []);
     }
 
     #[test]
     fn sub_batches_are_kept_with_their_durations() {
         let dir = tempfile::tempdir().unwrap();
         let mut history = History::open(dir.path()).unwrap();
-        let sub =
-            SubBatchRun { run_id: "a".to_owned(), index: 3, model: "m".to_owned(), secs: 311.5, ..Default::default() };
-        history.record(&[], std::slice::from_ref(&sub)).unwrap();
-        assert_eq!(history.sub_batches("m").unwrap(), [sub]);
+        let sub = SubBatchRun {
+            run_id: "a".to_owned(),
+            index: 3,
+            model: "m".to_owned(),
+            secs: 311.5,
+            org: "one".to_owned(),
+            ..Default::default()
+        };
+        history.record(&[run("a", "one", 1, 10)], std::slice::from_ref(&sub)).unwrap();
+        assert_eq!(history.sub_batches("m", &here()).unwrap(), [sub]);
     }
 
     #[test]

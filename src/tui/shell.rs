@@ -5,7 +5,7 @@ use std::io::{self, Stdout, stdout};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event, EventStream, KeyEvent};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -29,9 +29,10 @@ use super::state::{Overlay, UiState};
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
+use super::wires::{ask, copy_cells, mouse_msg, news, next_event, next_picture};
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
-use crate::model::{Attention, Command, CommandOutcome, Mono, Snapshot};
+use crate::model::{Attention, CommandOutcome, Mono, Snapshot};
 use crate::report::text::harmless;
 
 /// Shortest time between two frames: 20 a second at the most.
@@ -121,10 +122,10 @@ impl Shell {
             mouse: options.mouse,
             no_color: options.no_color,
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
-            screen: match (attached, &options.draft) {
+            screen: match (attached, options.plans_first) {
                 (Some(_), _) => Screen::Live,
-                (None, Some(_)) => Screen::Planner,
-                (None, None) => Screen::Runs,
+                (None, true) => Screen::Planner,
+                (None, false) => Screen::Runs,
             },
             planner: PlannerUi { draft: options.draft.clone(), ..PlannerUi::default() },
             driver: attached.map_or(Driver::Nothing, |attached| attached.driver),
@@ -141,7 +142,7 @@ impl Shell {
             ui,
             theme: if options.no_color { Theme::of(ThemeName::Mono) } else { options.theme },
             ascii: options.ascii,
-            records: Records::default(),
+            records: Records::of_process(),
             feed,
             answers: FuturesUnordered::new(),
             errands: FuturesUnordered::new(),
@@ -473,92 +474,5 @@ impl Shell {
             return self.terminal_is_gone();
         }
         self.drawn = Some(frame);
-    }
-}
-
-/// Hands a command in; the future is its outcome, whatever becomes of the engine.
-fn ask(handle: Option<&EngineHandle>, ticket: u64, command: Command) -> BoxFuture<'static, (u64, CommandOutcome)> {
-    let sent = match handle {
-        Some(handle) => handle.send(command),
-        None => Err(CommandOutcome::Refused("no run is shown".to_owned())),
-    };
-    match sent {
-        Ok(outcome) => Box::pin(async move {
-            let ended = CommandOutcome::Refused("the run ended first".to_owned());
-            (ticket, outcome.await.unwrap_or(ended))
-        }),
-        Err(refused) => Box::pin(std::future::ready((ticket, refused))),
-    }
-}
-
-/// Copies what both have; the terminal may have changed its size in between.
-fn copy_cells(from: &Buffer, to: &mut Buffer) {
-    for position in from.area.intersection(to.area).positions() {
-        if let (Some(source), Some(target)) = (from.cell(position), to.cell_mut(position)) {
-            *target = source.clone();
-        }
-    }
-}
-
-/// The next key; never, when there are none.
-async fn next_event(keys: &mut Option<EventStream>) -> Option<io::Result<Event>> {
-    match keys {
-        Some(keys) => keys.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a picture: `true` when there is one, `false` when none will come; for ever without a run.
-async fn next_picture(pictures: &mut Option<watch::Receiver<Arc<Snapshot>>>) -> bool {
-    match pictures {
-        Some(pictures) => pictures.changed().await.is_ok(),
-        None => std::future::pending().await,
-    }
-}
-
-async fn news(feed: Option<&LogFeed>) {
-    match feed {
-        Some(feed) => feed.news().await,
-        None => std::future::pending().await,
-    }
-}
-
-fn mouse_msg(mouse: &MouseEvent) -> Option<Msg> {
-    let (column, row) = (mouse.column, mouse.row);
-    match mouse.kind {
-        MouseEventKind::Down(MouseButton::Left) => Some(Msg::Click(column, row)),
-        MouseEventKind::ScrollDown => Some(Msg::Wheel { column, row, down: true }),
-        MouseEventKind::ScrollUp => Some(Msg::Wheel { column, row, down: false }),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::RunSlot;
-    use crate::report::fixtures::{self, Engine};
-
-    const PAUSE: Command = Command::PauseRun { run: RunSlot(0) };
-
-    #[tokio::test]
-    async fn a_command_reaches_the_engine_and_its_outcome_comes_back_with_its_number() {
-        let mut engine = Engine::showing(fixtures::busy());
-        let answer = ask(Some(&engine.handle()), 7, PAUSE);
-        let request = engine.commands.recv().await.unwrap();
-        assert_eq!(request.command, PAUSE);
-        request.reply.send(CommandOutcome::Done("paused".to_owned())).unwrap();
-        assert_eq!(answer.await, (7, CommandOutcome::Done("paused".to_owned())));
-    }
-
-    #[tokio::test]
-    async fn an_engine_that_has_ended_or_ends_meanwhile_is_an_outcome_too() {
-        let mut engine = Engine::showing(fixtures::busy());
-        let handle = engine.handle();
-        let meanwhile = ask(Some(&handle), 1, PAUSE);
-        drop(engine.commands.recv().await);
-        assert_eq!(meanwhile.await, (1, CommandOutcome::Refused("the run ended first".to_owned())));
-        drop(engine);
-        assert_eq!(ask(Some(&handle), 2, PAUSE).await, (2, CommandOutcome::Refused("the run has ended".to_owned())));
     }
 }

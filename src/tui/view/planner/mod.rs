@@ -1,6 +1,6 @@
 //! The planner, drawn: knobs, the two routes side by side, the verdict, and a panel.
 //!
-//! Where things go is decided in one place, [`places`], that drawing and the mouse both ask.
+//! Where things go is decided in one place, `places`, that drawing and the mouse both ask.
 
 mod chart;
 mod knobs;
@@ -125,7 +125,11 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         return of_the_run(buf, scene, area);
     };
     let places = places(area);
-    put(buf, places.title, 0, [styled(words::title(draft), theme.strong)]);
+    let of_run = match (&draft.input, shown_run(scene.snapshot)) {
+        (None, Some(run)) => format!("   this run: {}, {}", run.path, harmless(&run.route_reason)),
+        _ => String::new(),
+    };
+    put(buf, places.title, 0, [styled(words::title(draft), theme.strong), styled(of_run, theme.dim)]);
     knobs::render(buf, scene, draft, places.knobs);
     if places.routes.height == 0 {
         return routes::in_brief(buf, scene, draft, places.verdict);
