@@ -37,6 +37,14 @@ pub(super) struct AnswerHeaders<'h> {
     pub(super) request_id: Option<&'h str>,
     pub(super) organization: Option<&'h str>,
     pub(super) body_type: BodyType,
+    date: Option<&'h HeaderValue>,
+}
+
+impl AnswerHeaders<'_> {
+    /// When the answer was made, by its `date`: the server's own clock.
+    pub(super) fn made_at(&self) -> Option<Wall> {
+        http_date_secs(self.date?.to_str().ok()?).map(|secs| Wall((secs * 1_000.0) as i64))
+    }
 }
 
 /// Reads the headers of an answer that arrived at `now`.
@@ -57,6 +65,7 @@ pub(super) fn read(headers: &HeaderMap, now: Wall) -> AnswerHeaders<'_> {
         request_id: raw.request_id.and_then(id),
         organization: raw.organization.and_then(id),
         body_type: raw.content_type.map_or(BodyType::Other, body_type),
+        date: raw.date,
     }
 }
 

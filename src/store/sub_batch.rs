@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::stamp;
-use crate::model::{Money, SubBatchStatus, Wall};
+use crate::model::{Money, SubBatchStatus, Trouble, Wall};
 
 /// One sub-batch. Intents are durable before the call that they announce, answers after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +88,15 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// The counter of results that have to be made again for this reason.
+    pub fn of(&mut self, trouble: Trouble) -> &mut u32 {
+        match trouble {
+            Trouble::Expired => &mut self.n_expired,
+            Trouble::Canceled => &mut self.n_canceled,
+            _ => &mut self.n_errored,
+        }
+    }
+
     /// Requests that came to no outcome.
     pub fn n_open(&self) -> u32 {
         self.n_errored + self.n_expired + self.n_canceled + self.n_missing

@@ -192,6 +192,7 @@ impl Shared {
             result,
             retry_after: read.retry_after,
             organization: read.organization.map(|id| self.scrubber.scrub(id).into_owned()),
+            at: read.made_at(),
         }
     }
 
@@ -265,6 +266,7 @@ fn nothing<T>((trouble, error): (Trouble, ApiError)) -> BatchReply<T> {
         result: Err(BatchFailure::Trouble(trouble, error)),
         retry_after: RetryAfter::Absent,
         organization: None,
+        at: None,
     }
 }
 

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 
-use crate::model::{ApiError, OrgId, RetryAfter, Trouble};
+use crate::model::{ApiError, OrgId, RetryAfter, Trouble, Wall};
 
 pub use object::{BatchCounts, BatchPage, MessageBatch, ProcessingStatus};
 pub use row::{BadRow, ResultRow, read_row};
@@ -34,6 +34,8 @@ pub struct BatchReply<T> {
     pub retry_after: RetryAfter,
     /// The `anthropic-organization-id` header.
     pub organization: Option<String>,
+    /// The `date` header: when it was, by the API's clock.
+    pub at: Option<Wall>,
 }
 
 /// Why there is no answer.

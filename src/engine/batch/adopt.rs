@@ -18,7 +18,7 @@ pub(super) const LONGEST_CREATE: Duration = Duration::from_secs(1_800);
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'w> {
-    /// When the create was about to be sent.
+    /// When the create was about to be sent, by the API's clock.
     pub(super) intent_at: Wall,
     /// Its requests.
     pub(super) n_requests: u32,
@@ -45,16 +45,24 @@ pub(super) fn since(intent_at: Wall) -> Wall {
     Wall(intent_at.0.saturating_sub(millis(LOOK_BACK)))
 }
 
+/// A moment of this machine's clock on the API's, which said `theirs` when this one said `ours`. A machine whose clock is an
+/// hour off finds its batches all the same.
+pub(super) fn by_their_clock(moment: Wall, theirs: Option<Wall>, ours: Wall) -> Wall {
+    theirs.map_or(moment, |theirs| Wall(moment.0.saturating_add(theirs.0.saturating_sub(ours.0))))
+}
+
 /// Looks through a list.
 pub(super) fn find(listed: &[MessageBatch], wanted: Wanted<'_>) -> Found {
     let until = wanted.intent_at.0.saturating_add(millis(LONGEST_CREATE) + millis(SKEW));
     let from = wanted.intent_at.0.saturating_sub(millis(SKEW));
     let in_time = |at: Wall| (from..=until).contains(&at.0);
+    // Without counts or a time, a batch may be anything: also this one.
     let same_size = |batch: &&MessageBatch| {
-        !wanted.not_these.contains(&batch.id) && batch.request_counts.total() == u64::from(wanted.n_requests)
+        let n = batch.request_counts.total();
+        !wanted.not_these.contains(&batch.id) && (n == u64::from(wanted.n_requests) || n == 0)
     };
     let n_same_size = listed.iter().filter(same_size).count();
-    let fits = |batch: &&MessageBatch| same_size(batch) && batch.created_at.is_some_and(in_time);
+    let fits = |batch: &&MessageBatch| same_size(batch) && batch.created_at.is_none_or(in_time);
     let mut found: Vec<MessageBatch> = listed.iter().filter(fits).cloned().collect();
     match found.len() {
         0 => Found::Nothing,
@@ -103,6 +111,21 @@ mod tests {
             look(&[batch("clock", -299, 1_000)], &[]),
             Found::One { batch: Box::new(batch("clock", -299, 1_000)), sure: true }
         );
+    }
+
+    #[test]
+    fn b4_a_batch_without_counts_or_a_time_is_not_taken_for_absent() {
+        let no_time = MessageBatch { created_at: None, ..batch("ours", 0, 1_000) };
+        assert_eq!(look(std::slice::from_ref(&no_time), &[]), Found::One { batch: Box::new(no_time), sure: true });
+        let no_counts = batch("ours", 2, 0);
+        assert_eq!(look(std::slice::from_ref(&no_counts), &[]), Found::One { batch: Box::new(no_counts), sure: true });
+    }
+
+    #[test]
+    fn b4_a_clock_that_is_off_hides_no_batch() {
+        let (ours, theirs) = (Wall(INTENT.0 + 5_000), Wall(INTENT.0 - 895_000));
+        assert_eq!(by_their_clock(INTENT, Some(theirs), ours), Wall(INTENT.0 - 900_000));
+        assert_eq!(by_their_clock(INTENT, None, ours), INTENT);
     }
 
     #[test]

@@ -10,10 +10,20 @@ use super::act::{Harvest, Out, Step, ToDo};
 use super::part::{BatchRun, Ctx, HARVESTS};
 use super::poll::grace;
 use super::search::begin_search;
+use super::sub::Sub;
 use super::watch::unavailable;
 
-/// Whole downloads without a result for some member, before it is sent again.
+/// Whole downloads without a result for some member, before it is sent again: usually; when the counts say that there is
+/// more; when there was nothing in them.
 const DOWNLOADS: u32 = 2;
+const DOWNLOADS_OF_SHORT: u32 = 4;
+const DOWNLOADS_OF_NOTHING: u32 = 8;
+
+/// The least wait after a download that met a limit, which its key's owners share.
+const LIMITED: Duration = Duration::from_secs(30);
+
+/// The longest wait between two of them.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// Begins the download, unless enough of them are under way.
 pub(super) fn begin(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
@@ -50,16 +60,47 @@ pub(super) fn ended(part: &mut BatchRun, at: usize, result: Result<Harvest, Batc
     if is_foreign {
         return not_ours(part, at, ctx);
     }
-    if !harvest.missing.is_empty() {
-        sub.n_lacking += 1;
-        if sub.n_lacking < DOWNLOADS {
-            sub.step(SubBatchStatus::Ended);
-            sub.next = ctx.now.mono + Duration::from_secs(5);
-            part.version += 1;
-            return;
-        }
+    if harvest.missing.is_empty() {
+        return harvested(part, at, harvest, ctx);
     }
-    harvested(part, at, harvest, ctx);
+    let downloads = downloads(sub, &harvest);
+    sub.n_lacking += 1;
+    if sub.n_lacking < downloads {
+        sub.step(SubBatchStatus::Ended);
+        let doubled = 2_u32.saturating_pow(sub.n_lacking.min(10) - 1);
+        sub.next = ctx.now.mono + part.settings.poll_every.saturating_mul(doubled).min(LONGEST_WAIT);
+        part.version += 1;
+    } else if downloads == DOWNLOADS_OF_NOTHING {
+        unavailable(part, at, "none of its results can be read, although they were paid for", ctx);
+    } else {
+        harvested(part, at, harvest, ctx);
+    }
+}
+
+/// How many downloads there are to be, when one was whole and lacked results. What the API has counted as answered is paid
+/// for: a file that ends early, and all the more one without any result of it (a proxy's page, for one), is asked for more
+/// often before its requests are paid for again; the latter are not sent again without the operator.
+fn downloads(sub: &Sub, harvest: &Harvest) -> u32 {
+    let tally = &harvest.tally;
+    if nothing_was_paid(sub).is_some() {
+        DOWNLOADS
+    } else if harvest.missing.len() == sub.members.len() {
+        DOWNLOADS_OF_NOTHING
+    } else {
+        let n_read = u64::from(tally.n_succeeded) + u64::from(tally.n_refused);
+        let more_were_answered = sub.ended_counts.is_some_and(|counts| counts.succeeded > n_read);
+        // Lines that are there and cannot be read do not get better.
+        let ends_early = harvest.missing.len() > harvest.n_bad as usize;
+        if more_were_answered && ends_early { DOWNLOADS_OF_SHORT } else { DOWNLOADS }
+    }
+}
+
+/// Why nothing of it was processed, when its counts say so.
+fn nothing_was_paid(sub: &Sub) -> Option<Trouble> {
+    let counts = sub.ended_counts?;
+    let unpaid = counts.expired.saturating_add(counts.canceled).saturating_add(counts.errored);
+    let none = unpaid == u64::from(sub.entry.n_requests) && counts.succeeded == 0 && counts.processing == 0;
+    none.then_some(if counts.canceled > counts.expired { Trouble::Canceled } else { Trouble::Expired })
 }
 
 /// What became of its requests is known, and what was answered is durable.
@@ -135,6 +176,8 @@ pub(crate) fn re_drive(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) -> usi
 /// The download broke, or there is nothing to download yet.
 fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'_>) {
     let sub = &mut part.subs[at];
+    let is_invalid = matches!(failure, BatchFailure::Invalid(_));
+    let is_limit = matches!(failure, BatchFailure::Trouble(Trouble::RateLimited(_), _));
     match failure {
         BatchFailure::NotFound(error) => {
             sub.n_404 += 1;
@@ -157,7 +200,10 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
             sub.step(SubBatchStatus::Ended);
             sub.n_failed += 1;
             ctx.out.push(Out::Unheard(error.clone()));
-            let wait = Duration::from_secs(2_u64.saturating_pow(sub.n_failed.min(8)));
+            let own = Duration::from_secs(2_u64.saturating_pow(sub.n_failed.min(8)));
+            let wait = if is_limit { own.max(LIMITED) } else { own };
+            // It may not have ended after all.
+            sub.look_first = is_invalid;
             sub.next = ctx.now.mono + wait;
             let (org, n) = (sub.org, sub.n_failed);
             let text = format!(
@@ -176,11 +222,8 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
 /// sent again; else the operator decides.
 fn without_results(part: &mut BatchRun, at: usize, error: &ApiError, ctx: &mut Ctx<'_>) {
     let sub = &part.subs[at];
-    let n = u64::from(sub.entry.n_requests);
-    let trouble = match sub.ended_counts {
-        Some(counts) if counts.expired == n => Trouble::Expired,
-        Some(counts) if counts.canceled == n => Trouble::Canceled,
-        _ => return unavailable(part, at, &format!("its results cannot be found ({error})"), ctx),
+    let Some(trouble) = nothing_was_paid(sub) else {
+        return unavailable(part, at, &format!("its results cannot be found ({error})"), ctx);
     };
     let again: Vec<_> = sub.members.iter().map(|no| (*no, trouble)).collect();
     let mut harvest = Harvest { again, ..Harvest::default() };
@@ -230,7 +273,11 @@ fn say_what_was_odd(part: &BatchRun, at: usize, harvest: &Harvest, ctx: &mut Ctx
     }
     if !harvest.missing.is_empty() {
         let first = harvest.missing.first().map_or(0, |no: &RequestNo| no.0);
-        let then = if sub.n_lacking + 1 < DOWNLOADS { "downloaded again" } else { "sent again on the sync path" };
+        let then = if sub.n_lacking + 1 < downloads(sub, harvest) {
+            "downloaded again"
+        } else {
+            "sent again on the sync path"
+        };
         let text = format!("{name}: {} requests have no result, number {first} first: {then}", harvest.missing.len());
         ctx.say(Level::Warn, "missing-rows", org, text);
     }

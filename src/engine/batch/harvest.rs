@@ -122,9 +122,20 @@ impl Pass<'_> {
         };
         if std::mem::replace(&mut self.seen[at], true) {
             self.found.n_twice += 1;
-            return Ok(());
+            // An answer was paid for, whatever another row says.
+            if !matches!(row.verdict, Verdict::Answered { .. }) || !self.take_back(no) {
+                return Ok(());
+            }
         }
         self.member(no, row)
+    }
+
+    /// Forgets that a result has to be made again; false when it has not.
+    fn take_back(&mut self, no: RequestNo) -> bool {
+        let Some(at) = self.found.again.iter().rposition(|(again, _)| *again == no) else { return false };
+        let (_, trouble) = self.found.again.swap_remove(at);
+        *self.found.tally.of(trouble) -= 1;
+        true
     }
 
     fn member(&mut self, no: RequestNo, row: ResultRow<'_>) -> Result<(), String> {
@@ -142,11 +153,7 @@ impl Pass<'_> {
                 Usage::default()
             }
             Verdict::Trouble(trouble, error) => {
-                match trouble {
-                    Trouble::Expired => tally.n_expired += 1,
-                    Trouble::Canceled => tally.n_canceled += 1,
-                    _ => tally.n_errored += 1,
-                }
+                *tally.of(*trouble) += 1;
                 self.again(no, *trouble, error);
                 return Ok(());
             }

@@ -178,3 +178,12 @@ fn a_run_that_has_ended_ends_its_harvest() {
     std::fs::write(&path, succeeded(0)).unwrap();
     assert!(bench.read(&path, &mut |_, _| false).is_err());
 }
+
+#[test]
+fn b20_an_answer_counts_although_another_row_says_that_there_is_none() {
+    let bench = bench(2);
+    let results = [plain(0, "expired"), succeeded(0), succeeded(1), plain(1, "expired")].join("\n");
+    let (found, rows) = bench.harvest(results.as_bytes());
+    assert_eq!((found.tally.n_succeeded, found.tally.n_expired, found.n_twice), (2, 0, 2));
+    assert_eq!((found.again, rows.len()), (Vec::new(), 2));
+}

@@ -159,7 +159,8 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
                 part.desks[org.ix()].label,
                 part.subs[at].entry.n_requests
             );
-            part.desks[org.ix()].n_refused = 0;
+            let desk = &mut part.desks[org.ix()];
+            (desk.n_refused, desk.n_vanished) = (0, 0);
             watch::schedule(part, at, ctx);
             part.keep(at, Step::Other, ctx);
             ctx.say(Level::Info, "sub-batch-created", Some(org), text);

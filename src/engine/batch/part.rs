@@ -56,6 +56,8 @@ pub(crate) struct Desk {
     pub(crate) closed_until: Mono,
     /// Creates that were refused since one was taken.
     pub(crate) n_refused: u32,
+    /// Creates that had no answer and left nothing in the list, since one was taken.
+    pub(crate) n_vanished: u32,
 }
 
 /// The batch part of one run.
@@ -92,7 +94,8 @@ impl BatchRun {
         finish_on_sync: bool,
     ) -> BatchRun {
         subs.sort_by_key(|sub| sub.entry.index);
-        let desk = |label: &String| Desk { label: label.clone(), closed_until: Mono::ZERO, n_refused: 0 };
+        let desk =
+            |label: &String| Desk { label: label.clone(), closed_until: Mono::ZERO, n_refused: 0, n_vanished: 0 };
         BatchRun {
             settings,
             subs,

@@ -194,6 +194,11 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
             // Its process died between the intent and the answer.
             SubBatchStatus::Creating => SubBatchStatus::Adrift,
             SubBatchStatus::Harvesting => SubBatchStatus::Ended,
+            // It may be visible again, and its results were paid for: one look, before anybody pays twice.
+            SubBatchStatus::Unavailable if entry.left && entry.batch_id.is_some() && org.is_some() => {
+                entry.left = false;
+                SubBatchStatus::InProgress
+            }
             other => other,
         };
         let is_open =
@@ -206,6 +211,9 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
             run.ledger.at_most(run.sizes.model(*no), run.sizes.bytes(*no), run.sizes.max_tokens(*no), true)
         };
         sub.at_most = open.iter().map(at_most).sum();
+        if was == SubBatchStatus::Unavailable {
+            sub.one_look();
+        }
         if sub.status() == SubBatchStatus::Adrift {
             begin_search(&mut sub, plan.settings.search_for, now.mono);
         }

@@ -41,16 +41,21 @@ impl Pace {
     pub(super) fn wait(&self, rng: &mut fastrand::Rng) -> Duration {
         let by_age = (self.age / SHARE_OF_AGE).min(LONGEST);
         let by_cost = PER_ORG * self.n_polled;
-        let wish = match self.wish {
-            RetryAfter::After(span) => span.min(LONGEST_WISH),
-            RetryAfter::Absent | RetryAfter::Now | RetryAfter::Junk => Duration::ZERO,
-        };
+        let wish = wished(self.wish);
         let by_failures = match self.n_failed {
             0 => Duration::ZERO,
             n => (self.every * 2_u32.saturating_pow(n.min(10))).min(LONGEST),
         };
         let least = self.every.max(by_age).max(by_cost).max(wish).max(by_failures);
         least.mul_f64(1.0 + 0.25 * rng.f64())
+    }
+}
+
+/// The wait that an answer wishes, as a floor for whatever is asked next.
+pub(super) fn wished(wish: RetryAfter) -> Duration {
+    match wish {
+        RetryAfter::After(span) => span.min(LONGEST_WISH),
+        RetryAfter::Absent | RetryAfter::Now | RetryAfter::Junk => Duration::ZERO,
     }
 }
 

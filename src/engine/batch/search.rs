@@ -4,17 +4,23 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, BatchReply, MessageBatch, ProcessingStatus};
-use crate::model::{Level, Mono, SubBatchStatus, Trouble, Wall};
+use crate::model::{AccountTrouble, ApiError, Level, Mono, OrgId, SubBatchStatus, Trouble, Wall};
 
 use super::act::{Out, Step, ToDo};
 use super::adopt::{self, Found, Wanted};
 use super::part::{BatchRun, Ctx};
+use super::poll::wished;
 use super::sub::{Sub, between};
 use super::watch;
 
 /// When the list is looked at for a create that had no answer, as shares of the time that it is looked for: soon, since most
 /// are there at once, and until the end, since one whose body had arrived may be made long after its connection died.
 const LOOKS: [f64; 4] = [0.05, 0.15, 0.5, 1.0];
+/// Creates without an answer and without a trace, one after the other, before their org is parked; and how long it rests
+/// after the first of them.
+const VANISHED: u32 = 4;
+const VANISHED_REST: Duration = Duration::from_secs(15);
+
 /// The wait between later looks, while it is ambiguous.
 const LATER_LOOK: Duration = Duration::from_secs(60);
 
@@ -44,14 +50,27 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
     if part.subs[at].status() != SubBatchStatus::Adrift {
         return;
     }
+    let theirs = reply.at;
     let listed = match reply.result {
         Ok(listed) => listed,
         Err(BatchFailure::Trouble(Trouble::Account(account), error)) => return part.park(at, account, error, ctx),
         Err(failure) => {
             let sub = &mut part.subs[at];
             sub.n_failed += 1;
-            sub.next = ctx.now.mono + Duration::from_secs(5 * u64::from(sub.n_failed.min(12)));
+            let own = Duration::from_secs(5 * u64::from(sub.n_failed.min(12)));
+            sub.next = ctx.now.mono + own.max(wished(reply.retry_after));
             ctx.out.push(Out::Unheard(failure.error().clone()));
+            let (org, n) = (sub.org, sub.n_failed);
+            if n == 3 {
+                let text = format!(
+                    "{}: the list of {} could not be read {n} times, the last: {}; until it can, it is neither adopted nor \
+                     created again",
+                    sub.name(),
+                    sub.entry.org,
+                    failure.error()
+                );
+                ctx.say(Level::Warn, "lists-fail", org, text);
+            }
             return;
         }
     };
@@ -61,6 +80,7 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
     sub.n_failed = 0;
     not_these.extend(sub.not_these.iter().cloned());
     let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
+    let intent_at = adopt::by_their_clock(intent_at, theirs, ctx.now.wall);
     let wanted = Wanted { intent_at, n_requests: sub.entry.n_requests, not_these: &not_these };
     match adopt::find(&listed, wanted) {
         Found::One { batch, sure } => adopt_it(part, at, &batch, !sure, ctx),
@@ -79,6 +99,10 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
     let age = sub.entry.created_at.map_or(Duration::ZERO, |created| between(created, ctx.now.wall));
     sub.begin(age, ctx.now.mono);
     sub.question = None;
+    if by_guess {
+        // Whoever wanted it canceled meant one that is surely ours.
+        sub.cancel_wanted = None;
+    }
     sub.step(match batch.processing_status {
         ProcessingStatus::Ended => SubBatchStatus::Ended,
         ProcessingStatus::Canceling => SubBatchStatus::Canceling,
@@ -90,6 +114,10 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
     }
     sub.next = ctx.now.mono;
     ctx.ledger.sent_in_batch(u64::from(sub.entry.n_requests));
+    if let Some(desk) = org.and_then(|org| part.desks.get_mut(org.ix())) {
+        desk.n_vanished = 0;
+    }
+    let sub = &mut part.subs[at];
     sub.note(ctx.now.wall, format!("adopted as {}", batch.id));
     let how = if by_guess { "by time and size, a guess" } else { "as the only one that it can be" };
     let text = format!("{} was found in the list of {} {how}, and adopted", sub.name(), sub.entry.org);
@@ -120,6 +148,27 @@ fn absent(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
         span.as_secs_f64()
     );
     ctx.say(Level::Info, "sub-batch-absent", org, text);
+    if let Some(org) = org {
+        vanished(part, org, ctx);
+    }
+}
+
+/// A create of this org had no answer and left nothing in its list. When that happens again and again, the list may be what
+/// is wrong, and each try is paid for: the org rests, and is parked in the end.
+fn vanished(part: &mut BatchRun, org: OrgId, ctx: &mut Ctx<'_>) {
+    let desk = &mut part.desks[org.ix()];
+    desk.n_vanished += 1;
+    desk.closed_until = ctx.now.mono + VANISHED_REST * desk.n_vanished;
+    if desk.n_vanished < VANISHED {
+        return;
+    }
+    let n = std::mem::take(&mut desk.n_vanished);
+    let message = format!(
+        "{n} creates in a row had no answer and are not in its list; whether they are billed is not known: look at the \
+         org's batches in the Console before it goes on"
+    );
+    let error = ApiError { kind: "creates-vanish".to_owned(), message, ..ApiError::default() };
+    ctx.out.push(Out::Park(org, AccountTrouble::Endpoint, error));
 }
 
 /// Several could be it. Those that have ended tell by the ids in their results; the others are waited for.

@@ -136,29 +136,31 @@ impl Shell {
     async fn list(&self, org: OrgId, since: Wall) -> BatchReply<Vec<MessageBatch>> {
         let mut all = Vec::new();
         let mut after: Option<String> = None;
+        let unread = |message: String| {
+            let error = ApiError { kind: "list-unread".to_owned(), message, ..ApiError::default() };
+            let result = Err(BatchFailure::Trouble(Trouble::Server, error));
+            BatchReply { result, retry_after: RetryAfter::Absent, organization: None, at: None }
+        };
         for _ in 0..PAGES {
             let reply = self.transport.list(org, after.as_deref(), PAGE).await;
-            let (retry_after, organization) = (reply.retry_after, reply.organization);
+            let BatchReply { retry_after, organization, at, .. } = reply;
             let page = match reply.result {
                 Ok(page) => page,
-                Err(failure) => return BatchReply { result: Err(failure), retry_after, organization },
+                Err(failure) => return BatchReply { result: Err(failure), retry_after, organization, at },
             };
             let old = page.data.last().and_then(|batch| batch.created_at).is_some_and(|at| at < since);
             let next = page.last_id.clone().or_else(|| page.data.last().map(|batch| batch.id.clone()));
             all.extend(page.data);
-            if !page.has_more || old || next.is_none() || next == after {
-                return BatchReply { result: Ok(all), retry_after, organization };
+            if !page.has_more || old {
+                return BatchReply { result: Ok(all), retry_after, organization, at };
+            }
+            // What lies further back was not seen, so that nothing can be said to be absent.
+            if next.is_none() || next == after {
+                return unread("it has more pages, and does not say where the next one begins".to_owned());
             }
             after = next;
         }
-        // What lies further back was not seen, so that nothing can be said to be absent.
-        let error = ApiError {
-            kind: "list-too-long".to_owned(),
-            message: format!("more than {} batches are newer than the intent", PAGES as u32 * PAGE),
-            ..ApiError::default()
-        };
-        let failure = BatchFailure::Trouble(Trouble::Server, error);
-        BatchReply { result: Err(failure), retry_after: RetryAfter::Absent, organization: None }
+        unread(format!("more than {} batches are newer than the intent", PAGES as u32 * PAGE))
     }
 
     /// Whether the first result of a batch carries this run's nonce.

@@ -222,6 +222,11 @@ impl Sub {
         }
     }
 
+    /// Looks for one that was given up: if it is not there now, it is given up again at once.
+    pub(crate) fn one_look(&mut self) {
+        self.n_404 = u32::MAX - 1;
+    }
+
     /// Whether the API shows a cancel that was not ours, for the first time.
     pub(crate) fn canceled_elsewhere(&self, batch: &MessageBatch) -> bool {
         let canceled = batch.cancel_initiated_at.is_some() || batch.processing_status == ProcessingStatus::Canceling;

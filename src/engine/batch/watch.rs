@@ -7,7 +7,7 @@ use crate::model::{ApiError, Level, SubBatchStatus, Trouble};
 
 use super::act::{Out, Step, ToDo};
 use super::part::{BatchRun, Ctx};
-use super::poll::{Pace, grace};
+use super::poll::{Pace, grace, wished};
 use super::stuck;
 
 /// Why a batch that was left for too long has no results any more.
@@ -111,6 +111,12 @@ fn looked_again(part: &mut BatchRun, at: usize, result: Result<MessageBatch, Bat
         Ok(batch) if batch.archived_at.is_some() => unavailable(part, at, ARCHIVED, ctx),
         Ok(batch) if batch.processing_status == ProcessingStatus::Ended => {
             sub.ended_counts = Some(batch.request_counts);
+        }
+        // It was shown as ended, and is not: it is waited for as before.
+        Ok(batch) if sub.entry.batch_id.as_ref() == Some(&batch.id) => {
+            sub.learn(&batch);
+            sub.look_first = true;
+            schedule(part, at, ctx);
         }
         // Nothing is learned; the next download tells.
         Ok(_) | Err(_) => {}
@@ -297,17 +303,18 @@ pub(super) fn cancel_answered(part: &mut BatchRun, at: usize, reply: BatchReply<
             schedule(part, at, ctx);
             ctx.say(Level::Info, "sub-batch-canceling", org, text);
         }
-        Err(BatchFailure::NotFound(error)) => unseen(part, at, BatchFailure::NotFound(error), ctx),
         Err(BatchFailure::Trouble(Trouble::Account(account), error)) => part.park(at, account, error, ctx),
         // What it means to cancel a batch that has ended is not documented: look.
         Err(BatchFailure::Invalid(_)) => {
             sub.look_first = true;
             sub.next = ctx.now.mono;
         }
-        Err(BatchFailure::Trouble(..)) => {
+        // Whether it is not known at all, or only its cancel is not, a look tells.
+        Err(BatchFailure::NotFound(_) | BatchFailure::Trouble(..)) => {
             sub.look_first = true;
             sub.n_failed += 1;
-            sub.next = ctx.now.mono + Duration::from_secs(2 * u64::from(sub.n_failed.min(15)));
+            let own = Duration::from_secs(2 * u64::from(sub.n_failed.min(15)));
+            sub.next = ctx.now.mono + own.max(wished(reply.retry_after));
         }
     }
 }

@@ -71,7 +71,7 @@ fn b19_rows_that_the_api_calls_invalid_are_kept_apart_listed_and_not_sent_again(
 
 #[test]
 fn b20_cut_lines_are_named_by_their_offset_and_missing_ids_are_downloaded_again_and_then_sent_again() {
-    for fault in ["kind = \"line-cut\"\nrows = 0.1", "kind = \"line-missing\"\nrows = 0.1"] {
+    under_each(&["kind = \"line-cut\"\nrows = 0.1", "kind = \"line-missing\"\nrows = 0.1"], |fault| {
         let (server, place, ended) = with_rows(fault);
         let line = finished(&ended);
         assert_eq!((ended.code, &line["n_succeeded"]), (0, &REQUESTS.into()), "{line}");
@@ -83,14 +83,14 @@ fn b20_cut_lines_are_named_by_their_offset_and_missing_ids_are_downloaded_again_
         assert!(downloads > SUB_BATCHES, "{downloads}");
         let events = events(&place);
         assert_eq!(events.contains("the first at byte"), fault.contains("cut"), "{events}");
-    }
+    });
 }
 
 #[test]
 fn rows_that_come_twice_or_are_of_nobody_change_nothing() {
-    for fault in ["kind = \"line-duplicate\"\nrows = 0.5", "kind = \"line-alien\"\nrows = 0.5"] {
+    under_each(&["kind = \"line-duplicate\"\nrows = 0.5", "kind = \"line-alien\"\nrows = 0.5"], |fault| {
         let (server, place, ended) = with_rows(fault);
         check_books(&server, &place, &ended);
         assert!(events(&place).contains("odd-rows"));
-    }
+    });
 }

@@ -82,7 +82,7 @@ fn on_screen(server: &Server, place: &Place) -> Terminal {
     terminal.wait_until(|screen| screen.contains("high-prio")).unwrap();
     terminal.send(Key::Char('b')).unwrap();
     // All the others are harvested: the one that is left is the oldest, and selected.
-    terminal.wait_until(|screen| screen.contains("1 in-progress · 6 harvested")).unwrap();
+    terminal.wait_until(|screen| screen.contains("1 in-progress · 3 harvested")).unwrap();
     assert_eq!(server.stats().org("high-prio").unwrap().batches.n_canceled, 0);
     terminal
 }
@@ -119,7 +119,7 @@ fn b10_the_operator_ends_a_wedged_sub_batch_with_a_key_after_a_dialog_that_names
     let place = place(&server, 3_600.0);
     let mut terminal = on_screen(&server, &place);
     // An age against its siblings, and no progress that nobody can know.
-    terminal.wait_until(|screen| screen.contains("6 ended, median") && screen.contains("stuck in ")).unwrap();
+    terminal.wait_until(|screen| screen.contains("3 ended, median") && screen.contains("stuck in ")).unwrap();
     terminal.send(Key::Char('c')).unwrap();
     let stakes = ["cancel?", "at high-prio", "25 requests", "Paid already", "at most about $", "on the sync path"];
     terminal.wait_until(|screen| stakes.iter().all(|text| screen.contains(text))).unwrap();
@@ -156,9 +156,9 @@ fn the_rest_is_finished_on_sync_when_the_operator_says_so_and_both_ledgers_are_k
     let mut terminal = builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
     terminal.wait_until(|screen| screen.contains("high-prio")).unwrap();
     terminal.send(Key::Char('b')).unwrap();
-    terminal.wait_until(|screen| screen.contains("4 planned · 3 in-progress")).unwrap();
+    terminal.wait_until(|screen| screen.contains("1 planned · 3 in-progress")).unwrap();
     terminal.send(Key::Char('S')).unwrap();
-    terminal.wait_until(|screen| screen.contains("finish on sync?") && screen.contains("100 requests")).unwrap();
+    terminal.wait_until(|screen| screen.contains("finish on sync?") && screen.contains("25 requests")).unwrap();
     terminal.send(Key::Char('y')).unwrap();
     terminal.wait_until(|screen| screen.contains("every request succeeded")).unwrap();
     terminal.send(Key::Char('q')).unwrap();
@@ -168,7 +168,7 @@ fn the_rest_is_finished_on_sync_when_the_operator_says_so_and_both_ledgers_are_k
     let export = place.export(&dir, &["--with-meta"]);
     let by = |path: &str| export.iter().filter(|line| line["fandeck"]["path"] == path).count();
     // Two fifths of each batch were done when it wedged.
-    assert_eq!((by("batch"), by("sync")), (30, 146));
+    assert_eq!((by("batch"), by("sync")), (30, 71));
     let billed = stats.cost_micro_usd as f64 / 1e6;
     let report: Value = serde_json::from_str(&place.run(&["report", &dir, "--json"]).stdout).unwrap();
     assert!((report["cost_usd"].as_f64().unwrap() - billed).abs() < 2e-6, "{report}: billed {billed}");

@@ -71,17 +71,19 @@ fn b9_a_cancel_that_comes_too_late_harvests_everything_and_sends_nothing_again()
 
 #[test]
 fn cancels_that_fail_are_looked_at_and_sent_again() {
-    for fault in [
+    let faults = [
         "kind = \"server-error\"\nto-call = 2",
         "kind = \"invalid\"\nto-call = 1",
         "kind = \"reset-after\"\nto-call = 1",
-    ] {
+        "kind = \"html\"\nstatus = 404\nto-call = 1",
+    ];
+    under_each(&faults, |fault| {
         let fault = format!("{WEDGED_ONCE}[[orgs.faults]]\n{fault}\non = \"batch-cancel\"\n");
         let server = server([&fault, "", ""]);
         let place = place(&server, 3.0);
         let line = check_books(&server, &place, &start(&place).end());
         assert!(line["sub_batches"]["stuck_canceled"].as_u64().unwrap() >= 1, "{line}");
-    }
+    });
 }
 
 #[test]

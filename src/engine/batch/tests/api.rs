@@ -147,6 +147,11 @@ impl World {
         if self.without_results {
             return self.happens(SECOND, index, ended(Err(BatchFailure::NotFound(error("not_found_error")))));
         }
+        if self.n_pages > 0 {
+            self.n_pages -= 1;
+            let harvest = Harvest { missing: members.to_vec(), n_bad: 1, ..Harvest::default() };
+            return self.happens(SECOND, index, ended(Ok(harvest)));
+        }
         let at = self.batches.iter().position(|batch| batch.id == id).unwrap();
         assert!(self.has_ended(&self.batches[at]), "harvested before its end");
         let answered = self.settle(at);
@@ -193,6 +198,9 @@ impl World {
     /// Takes a cancel, unless the batch has ended.
     pub(super) fn take_cancel(&mut self, org: OrgId, id: &str) -> Result<MessageBatch, BatchFailure> {
         self.look(org, id)?;
+        if self.without_cancel {
+            return Err(BatchFailure::NotFound(error("not_found_error")));
+        }
         let at = self.batches.iter().position(|batch| batch.id == id);
         let at = at.ok_or_else(|| BatchFailure::NotFound(error("not_found_error")))?;
         if self.has_ended(&self.batches[at]) {

@@ -122,3 +122,43 @@ fn keys_of_one_organisation_share_what_may_be_open_and_create_one_after_the_othe
     world.run_until(|world| world.now > Mono::ZERO + HOUR);
     assert_eq!(world.n_creates, 4);
 }
+
+#[test]
+fn b20_a_page_of_a_proxy_in_place_of_the_results_makes_nothing_be_paid_twice() {
+    let mut world = World::new(30, 10, Weather::default(), 3);
+    world.n_pages = 7;
+    assert_eq!(world.run(), 0);
+    assert_eq!(world.n_creates, 3);
+    world.check_books();
+    assert!(world.paid.values().all(|n| *n == 1), "{:?}", world.paid);
+    // When it never goes away, the operator decides.
+    let mut world = World::new(30, 10, Weather::default(), 3);
+    world.n_pages = u32::MAX;
+    assert_eq!(world.run(), 4);
+    assert!(world.statuses().iter().all(|status| *status == SubBatchStatus::Unavailable));
+    assert!(world.paid.values().all(|n| *n <= 1), "{:?}", world.paid);
+    // The next session looks once more, before anybody pays again.
+    world.n_pages = 0;
+    world.restart(false);
+    assert_eq!(world.run(), 0);
+    world.check_books();
+}
+
+#[test]
+fn a_cancel_that_is_not_known_at_its_address_costs_no_result() {
+    let mut world = World::new(30, 10, Weather { wedged: 100, ..Weather::default() }, 3);
+    world.without_cancel = true;
+    assert_eq!(world.run(), 0);
+    assert!(world.notices.iter().any(|text| text.contains("STUCK BATCH")));
+    assert!(!world.notices.iter().any(|text| text.contains("may have been paid")), "{:?}", world.notices);
+    world.check_books();
+}
+
+#[test]
+fn b4_creates_that_vanish_again_and_again_park_their_org_before_all_of_it_is_paid_many_times() {
+    let mut world = World::new(120, 10, Weather { lost: 100, ..Weather::default() }, 3);
+    world.blind = true;
+    assert_eq!(world.run(), 4);
+    assert_eq!(world.n_creates, 12, "four at each of three orgs");
+    assert_eq!(world.notices.iter().filter(|text| text.contains("creates in a row")).count(), 3);
+}

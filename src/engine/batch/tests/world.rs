@@ -128,6 +128,12 @@ pub(super) struct World {
     pub(super) wrong: HashSet<u32>,
     /// Ended batches have no results.
     pub(super) without_results: bool,
+    /// Downloads that bring a page of somebody else's instead of results.
+    pub(super) n_pages: u32,
+    /// Cancels are not known at this address.
+    pub(super) without_cancel: bool,
+    /// Batches are created, their answers are lost, and the list never shows them.
+    pub(super) blind: bool,
 }
 
 pub(super) fn org(label: &str) -> OrgSpec {
@@ -145,7 +151,7 @@ pub(super) fn error(kind: &str) -> ApiError {
 }
 
 pub(super) fn reply<T>(result: Result<T, BatchFailure>) -> BatchReply<T> {
-    BatchReply { result, retry_after: RetryAfter::Absent, organization: None }
+    BatchReply { result, retry_after: RetryAfter::Absent, organization: None, at: None }
 }
 
 pub(super) fn with_error(kind: &str, trouble: Trouble) -> BatchFailure {
@@ -183,6 +189,9 @@ impl World {
             away: false,
             wrong: HashSet::new(),
             without_results: false,
+            n_pages: 0,
+            without_cancel: false,
+            blind: false,
         };
         world.boot(false);
         world
@@ -425,6 +434,8 @@ impl World {
             ToDo::List { org, .. } => {
                 let answer = if let Some(failure) = self.refusal(org) {
                     Err(failure)
+                } else if self.blind {
+                    Ok(Vec::new())
                 } else {
                     Ok(self.batches.iter().filter(|batch| batch.org == org).map(|batch| self.object(batch)).collect())
                 };
