@@ -22,6 +22,7 @@ mod front;
 mod gate;
 mod history;
 mod home;
+mod kept_index;
 mod launch;
 mod logging;
 mod orders;

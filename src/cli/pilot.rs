@@ -51,6 +51,11 @@ impl Pilot {
         Pilot { chosen, cost: crate::plan::cost(&work.groups, false, &setup.catalog) }
     }
 
+    /// What it sends.
+    pub(crate) fn chosen(&self) -> &[RequestNo] {
+        &self.chosen
+    }
+
     /// How many requests it sends.
     pub(crate) fn len(&self) -> usize {
         self.chosen.len()

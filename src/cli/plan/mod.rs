@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::store::{Last, stamp};
 
 use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
-use super::console;
+use super::console::{self, PlannedRun};
 use super::deadline;
 use super::drive::{Shown, runtime};
 use super::failure::{Failure, Outcome};
@@ -86,11 +86,12 @@ fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &
     let named = run.as_ref().map(|run| run.input.display().to_string());
     let mut draft = planner::draft(&ground, &work, &model, asked, named, catalog);
     draft.confirm_above = settings.confirm_above_usd;
+    draft.max_cost = settings.limits.max_cost;
     let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
     let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
     let config = args.config.clone();
     let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config, leave_when_done: false };
-    let planned = Planned { draft, run };
+    let planned = Planned { draft, run: run.map(|run| PlannedRun::new(run, None)) };
     runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
 
