@@ -25,6 +25,7 @@ mod home;
 mod kept_index;
 mod launch;
 mod logging;
+mod observed;
 mod orders;
 mod out;
 mod pilot;

@@ -295,6 +295,10 @@ fn in_words(ending: &Snapshot) -> Result<String, String> {
     if answered >= FEWEST {
         return Ok(format!("pilot: {answered} answers for {cost} measured tokens and latency{faults}"));
     }
-    let why = run.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
-    Err(format!("pilot failed: {answered} answered{faults}{why}. Nothing is measured by it: what was assumed stays"))
+    let why = match &run.reason {
+        _ if n_429(ending) * MOST_429 > u64::from(PILOT) => "; ended, since the orgs have no room now".to_owned(),
+        Some(reason) => format!("; {reason}"),
+        None => String::new(),
+    };
+    Err(format!("pilot failed: {answered} answered{faults}{why}. The figures stay as they were"))
 }

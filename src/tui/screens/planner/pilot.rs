@@ -92,9 +92,9 @@ pub(in crate::tui) fn assessed(ui: &mut UiState, order: LaunchOrder, terms: Resu
             format::count(terms.n),
             format::count(draft.plan.n_to_send)
         ),
-        format!("cost   {cost}, at the full price of sync"),
+        format!("cost   {cost}, on sync"),
         format!("orgs   {}", order.orgs.join(", ")),
-        "They are the first of the run: the launch does not send them again.".to_owned(),
+        "A launch goes on from them: nothing is paid twice.".to_owned(),
         String::new(),
         "y  send the pilot    Esc  keep planning".to_owned(),
     ];
@@ -138,8 +138,11 @@ pub(in crate::tui) fn measured(ui: &mut UiState, piloted: Result<Piloted, String
         }
         Err(why) => Err(format!("the pilot was sent, and what it measured cannot be read: {why}")),
     };
-    let tone = if said.is_ok() { Tone::Good } else { Tone::Bad };
-    say(ui, said.as_ref().map_or_else(String::clone, String::clone), tone, now);
+    // The planner itself shows it until the next pilot.
+    if ui.screen != Screen::Planner {
+        let tone = if said.is_ok() { Tone::Good } else { Tone::Bad };
+        say(ui, said.clone().unwrap_or_else(|why| why), tone, now);
+    }
     ui.planner.pilot = Piloting::Done(said);
 }
 
