@@ -27,7 +27,7 @@ const P95: f64 = 3.5;
 /// How many times shorter the run over HTTP is.
 const SCALE: f64 = 6.0;
 /// Requests of a pilot.
-const PILOT: u32 = 60;
+const PILOT: u32 = 100;
 
 pub(crate) fn print(args: &[String]) {
     let sizes: Vec<u32> = match args.first().and_then(|arg| arg.parse().ok()) {
@@ -90,7 +90,7 @@ fn virtual_time(n: u32, cap: u32) {
     knobs.tokens.input = Figure::given(sum(|totals| totals.tokens_in));
     knobs.tokens.output = Figure::given(sum(|totals| totals.tokens_out));
     // The network of the experiment takes 30 ms, the disk 40.
-    knobs.latency = Latency { p50: Figure::given(P50 + 0.03), p95: P95 + 0.03 };
+    knobs.latency = Latency { p50: Figure::given(P50 + 0.03), p95: P95 + 0.03, mean: None };
     let plan = Plan::of(&knobs, &Catalog::builtin());
     println!(
         "  {n:>7} requests, cap {cap}: planned {:>7.1} s, bound by {:<13} took {took:>7.1} s   {:+.1} %",

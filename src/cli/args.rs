@@ -191,7 +191,7 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "INPUT")]
     pub input: Option<PathBuf>,
     /// How many requests; beside an input, as many of its kind
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=u64::from(u32::MAX)))]
     pub n: Option<u64>,
     /// The model; beside an input, instead of its own
     #[arg(long, value_name = "MODEL")]
@@ -226,9 +226,9 @@ pub(crate) struct PlanArgs {
     /// Output tokens of a request, instead of what is measured or assumed
     #[arg(long, value_name = "N")]
     pub tokens_out: Option<f64>,
-    /// Send so many of the input's requests now, at full price, and plan with what they measure. Their answers count:
-    /// `fandeck resume` on the run directory sends the rest
-    #[arg(long, value_name = "N", requires = "input")]
+    /// Send so many of the input's requests now (100 unless N is given), at full price, and plan with what they measure.
+    /// Their answers count: `fandeck resume` on the run directory sends the rest
+    #[arg(long, value_name = "N", requires = "input", num_args = 0..=1, default_missing_value = "100")]
     pub pilot: Option<u32>,
     /// The run directory of a pilot; without it, a new one under the user's data directory
     #[arg(long, value_name = "DIR", requires = "pilot")]

@@ -4,14 +4,15 @@ use std::io::{self, BufRead, Write};
 
 use crate::model::books::Limits;
 use crate::model::{Money, RequestNo, Route};
-use crate::plan::Projection;
+use crate::plan::Cost;
 use crate::report::format;
 use crate::store::Last;
 
 use super::failure::Failure;
 use super::front::Front;
-use super::launch::{Indexed, in_words, projection};
+use super::launch::Indexed;
 use super::out;
+use super::price::Price;
 use super::setup::Setup;
 
 /// What an authorised cost may be passed by: a projection is no promise.
@@ -26,26 +27,27 @@ pub(crate) fn refuses(
     spent: Money,
     path: Route,
 ) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog, path);
-    if projection.n_unpriced > 0 && limits_cost(&setup.limits) {
+    let price = Price::of(&indexed.input, last, setup, path);
+    let cost = &price.cost;
+    if cost.n_unpriced > 0 && limits_cost(&setup.limits) {
         return Err(Failure::usage(format!(
             "a budget cannot be kept: no price is known for the model of {} requests ({}); take the budget away, or give the \
              model a price",
-            format::count(projection.n_unpriced),
+            format::count(cost.n_unpriced),
             unpriced(indexed, setup).join(", ")
         )));
     }
     let Some(authorized) = setup.authorized else { return Ok(()) };
     let (times, of) = AUTHORIZED_TIMES;
     let limit = Money(authorized.0.saturating_mul(times) / of);
-    if spent + projection.expected <= limit {
+    if spent + cost.expected <= limit {
         return Ok(());
     }
     let before =
         if spent > Money::ZERO { format!(", and {} is spent already", format::money(spent)) } else { String::new() };
     Err(Failure::usage(format!(
         "projected cost {}{before}: more than 1.5 times the authorised {}; nothing was sent. Have more authorised, or send less",
-        in_words(&projection),
+        price.in_words(),
         format::money(authorized)
     )))
 }
@@ -55,9 +57,9 @@ fn limits_cost(limits: &Limits) -> bool {
 }
 
 /// What a budget below the projection means, in words; nothing when there is none.
-fn budget_in_words(projection: &Projection, limits: &Limits) -> String {
+fn budget_in_words(cost: &Cost, limits: &Limits) -> String {
     match limits.max_cost {
-        Some(limit) if limit < projection.expected => format!(
+        Some(limit) if limit < cost.expected => format!(
             "\nbudget {}: it will probably be used up before the end, and the run then ends incomplete",
             format::money(limit)
         ),
@@ -68,7 +70,7 @@ fn budget_in_words(projection: &Projection, limits: &Limits) -> String {
 
 /// Before a new run without a screen; on one, the planner asks.
 pub(crate) fn before_run(indexed: &Indexed, last: &[Last], setup: &Setup, path: Route) -> Result<(), Failure> {
-    unattended(indexed, &projection(&indexed.input, last, &setup.catalog, path), setup)
+    unattended(indexed, &Price::of(&indexed.input, last, setup, path), setup)
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
@@ -79,39 +81,41 @@ pub(crate) fn before_resume(
     front: Front,
     path: Route,
 ) -> Result<(), Failure> {
-    let projection = projection(&indexed.input, last, &setup.catalog, path);
+    let price = Price::of(&indexed.input, last, setup, path);
+    let cost = &price.cost;
     if front != Front::Screen {
-        return unattended(indexed, &projection, setup);
+        return unattended(indexed, &price, setup);
     }
-    if projection.expected <= setup.confirm_above {
+    if cost.expected <= setup.confirm_above {
         return Ok(());
     }
     out::say(&format!(
         "{} requests are left\nprojected cost {}{}",
-        format::count(projection.n),
-        in_words(&projection),
-        budget_in_words(&projection, &setup.limits)
+        format::count(cost.n),
+        price.in_words(),
+        budget_in_words(cost, &setup.limits)
     ));
-    ask(&projection, setup)
+    ask(cost, setup)
 }
 
 /// Without a screen: goes on when the figure is small, and refuses when it is not or when there is none.
-fn unattended(indexed: &Indexed, projection: &Projection, setup: &Setup) -> Result<(), Failure> {
-    if projection.n_unpriced > 0 {
+fn unattended(indexed: &Indexed, price: &Price, setup: &Setup) -> Result<(), Failure> {
+    let cost = &price.cost;
+    if cost.n_unpriced > 0 {
         let models = unpriced(indexed, setup);
         let first = (0..indexed.input.len()).map(RequestNo).find(|no| models.contains(&indexed.input.model_of(*no)));
         return Err(Failure::usage(format!(
             "the cost cannot be projected: no price is known for the model of {} requests ({}; the first is on line {}); \
              mend the name if it is misspelt, else launch with --yes",
-            format::count(projection.n_unpriced),
+            format::count(cost.n_unpriced),
             models.join(", "),
             first.map_or(0, |no| indexed.input.line_of(no))
         )));
     }
-    if projection.expected > setup.confirm_above {
+    if cost.expected > setup.confirm_above {
         return Err(Failure::usage(format!(
             "projected cost {} is above confirm-above-usd ({}); launch with --yes",
-            in_words(projection),
+            price.in_words(),
             format::money(setup.confirm_above)
         )));
     }
@@ -125,12 +129,12 @@ fn unpriced<'i>(indexed: &'i Indexed, setup: &Setup) -> Vec<&'i str> {
 }
 
 /// Asks for a `y`; for the figure itself when it is dear, so that nobody launches it by habit.
-fn ask(projection: &Projection, setup: &Setup) -> Result<(), Failure> {
-    if projection.n == 0 {
+fn ask(cost: &Cost, setup: &Setup) -> Result<(), Failure> {
+    if cost.n == 0 {
         return Ok(());
     }
-    let launch = if projection.expected > setup.confirm_above {
-        let figure = figure(projection.expected);
+    let launch = if cost.expected > setup.confirm_above {
+        let figure = figure(cost.expected);
         let question = format!(
             "That is above confirm-above-usd ({}). To launch, type the projected dollars, {figure}: ",
             format::money(setup.confirm_above)

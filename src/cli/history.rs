@@ -4,10 +4,13 @@ use std::path::Path;
 
 use crate::catalog::Catalog;
 use crate::model::Snapshot;
+use crate::model::books::Books;
 use crate::model::limits::Limiter;
 use crate::plan::{Figure, Knobs, Latency, Limits, Origin};
 use crate::store::{History, OrgRun, RunFile, SubBatchRun, stamp};
 
+/// What figures are measured by that only pilots stand behind.
+const PILOT: &str = "pilot";
 /// Fewer answers than this say nothing of a distribution.
 const FEWEST: u64 = 20;
 /// What a limit may have changed by since it was seen.
@@ -24,7 +27,7 @@ pub(crate) struct Measured {
 }
 
 /// Writes down what a run of one model measured. A run of several is not: which model took what is not known.
-pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, snapshot: &Snapshot, catalog: &Catalog) {
+pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, books: &Books, snapshot: &Snapshot, catalog: &Catalog) {
     let (Some(dir), [model], Some(view)) = (dir, run.models.as_slice(), snapshot.runs.first()) else { return };
     let model = full_id(catalog, model);
     let at = stamp::now();
@@ -46,8 +49,10 @@ pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, snapshot: &Snapshot, catal
                 n: org.totals.n_ok + org.totals.n_refused,
                 p50_ms: org.latency_p50_ms,
                 p95_ms: org.latency_p95_ms,
+                mean_ms: org.latency_mean_ms,
                 bytes_in: (org.totals.n_ok + org.totals.n_refused).saturating_mul(bytes_each),
                 tokens_in: org.totals.tokens_in,
+                cached: cached(books, &org.label),
                 tokens_out: org.totals.tokens_out,
                 limits: [Limiter::Requests, Limiter::InputTokens, Limiter::OutputTokens].map(limit),
             }
@@ -77,6 +82,14 @@ pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, snapshot: &Snapshot, catal
     }
 }
 
+/// Prompt tokens of an org that were written to the prompt cache for five minutes and for an hour, and read from it.
+fn cached(books: &Books, org: &str) -> [u64; 3] {
+    let lines = books.settled.iter().filter(|line| line.org == org);
+    lines.fold([0; 3], |[short, long, read], line| {
+        [short + line.tokens.cache_write_5m, long + line.tokens.cache_write_1h, read + line.tokens.cache_read]
+    })
+}
+
 /// Reads what earlier runs of a model measured. Trouble is said, and leaves assumptions.
 pub(crate) fn look_up(dir: &Path, model: &str, catalog: &Catalog) -> Measured {
     let model = full_id(catalog, model);
@@ -103,13 +116,41 @@ struct Sums {
     n: u64,
     bytes: u64,
     tokens_in: u64,
+    /// Of the prompt cache: written for five minutes, for an hour, read.
+    cached: [u64; 3],
     tokens_out: u64,
+    /// Whether all of it is of the input that is planned.
+    is_own: bool,
     /// Answers with a latency, and their latencies' sums weighted by them.
     timed: u64,
     p50: f64,
     p95: f64,
+    /// Answers whose mean latency is known, and the sum of their latencies, seconds.
+    averaged: u64,
+    secs: f64,
     by: &'static str,
     at: String,
+}
+
+impl Sums {
+    /// Tokens of the prompt cache of a request in the mean, when `n` are sent: written for five minutes, for an hour, read.
+    /// Only what this very input did counts: another one may have no prefix in common, and is then dearer.
+    fn cached_each(&self, n: u64) -> [f64; 3] {
+        let [short, long, read] = self.cached.map(|tokens| tokens as f64);
+        if !self.is_own {
+            return [0.0; 3];
+        }
+        let answers = self.n as f64;
+        let is_warm = read >= short + long;
+        if self.by != PILOT || !is_warm {
+            return [short, long, read].map(|tokens| tokens / answers);
+        }
+        // What a pilot writes is what is written once, by the calls that start before the first answer. More requests read
+        // it, and write it no more often.
+        let share = (answers / n.max(1) as f64).min(1.0);
+        let (short_each, long_each) = (short / answers * share, long / answers * share);
+        [short_each, long_each, (short + long + read) / answers - short_each - long_each]
+    }
 }
 
 impl Measured {
@@ -117,17 +158,22 @@ impl Measured {
     fn sums(&self, input: Option<&str>) -> Option<Sums> {
         let own: Vec<&OrgRun> = self.runs.iter().filter(|run| Some(run.input.as_str()) == input).collect();
         let own_n: u64 = own.iter().map(|run| run.n).sum();
-        let taken: Vec<&OrgRun> = if own_n >= FEWEST { own } else { self.runs.iter().collect() };
+        let is_own = own_n >= FEWEST;
+        let taken: Vec<&OrgRun> = if is_own { own } else { self.runs.iter().collect() };
         let newest = taken.first()?;
-        let by = if taken.iter().all(|run| run.is_pilot) { "pilot" } else { "history" };
+        let by = if taken.iter().all(|run| run.is_pilot) { PILOT } else { "history" };
         let mut sums = Sums {
             n: 0,
             bytes: 0,
             tokens_in: 0,
+            cached: [0; 3],
             tokens_out: 0,
+            is_own,
             timed: 0,
             p50: 0.0,
             p95: 0.0,
+            averaged: 0,
+            secs: 0.0,
             by,
             at: stamp::to_string(newest.at),
         };
@@ -136,10 +182,15 @@ impl Measured {
             sums.bytes += run.bytes_in;
             sums.tokens_in += run.tokens_in;
             sums.tokens_out += run.tokens_out;
+            sums.cached.iter_mut().zip(run.cached).for_each(|(sum, more)| *sum += more);
             if run.p50_ms > 0 {
                 sums.timed += run.n;
                 sums.p50 += run.n as f64 * f64::from(run.p50_ms) / 1e3;
                 sums.p95 += run.n as f64 * f64::from(run.p95_ms) / 1e3;
+            }
+            if run.mean_ms > 0 {
+                sums.averaged += run.n;
+                sums.secs += run.n as f64 * f64::from(run.mean_ms) / 1e3;
             }
         }
         (sums.n >= FEWEST).then_some(sums)
@@ -158,11 +209,20 @@ impl Measured {
         let around = |mid: f64| Figure::around(mid, (1.0 - spread(n), 1.0 + spread(n)), origin(sums.n));
         if knobs.tokens.input.origin != Origin::Given {
             // By bytes, so that requests that are longer than those that were measured are not taken for as short.
-            let mean = match bytes {
-                Some(bytes) if sums.bytes > 0 => bytes * sums.tokens_in as f64 / sums.bytes as f64,
-                _ => sums.tokens_in as f64 / n,
+            let scale = match bytes {
+                Some(bytes) if sums.bytes > 0 => bytes * n / sums.bytes as f64,
+                _ => 1.0,
             };
+            let cached = sums.cached_each(knobs.n_to_send()).map(|tokens| tokens * scale);
+            let mean = (sums.tokens_in as f64 / n * scale - cached.iter().sum::<f64>()).max(0.0);
             scale_groups(knobs, |tokens| &mut tokens.input, mean, &around(mean));
+            let groups = knobs.groups.iter_mut().map(|group| &mut group.tokens);
+            for tokens in groups.chain([&mut knobs.tokens]) {
+                // A group of longer prompts has more of everything.
+                let share = if mean > 0.0 { tokens.input.mid / mean } else { 1.0 };
+                let [write_5m, write_1h, read] = cached.map(|tokens| tokens * share);
+                (tokens.cache_write_5m, tokens.cache_write_1h, tokens.cache_read) = (write_5m, write_1h, read);
+            }
         }
         if knobs.tokens.output.origin != Origin::Given {
             let mean = sums.tokens_out as f64 / n;
@@ -172,7 +232,9 @@ impl Measured {
             let timed = sums.timed as f64;
             let spread = spread(timed).max(0.05);
             let p50 = Figure::around(sums.p50 / timed, (1.0 - spread, 1.0 + spread), origin(sums.timed));
-            knobs.latency = Latency { p50, p95: sums.p95 / timed };
+            let mean = (sums.averaged == sums.timed)
+                .then(|| Figure::around(sums.secs / timed, (1.0 - spread, 1.0 + spread), origin(sums.timed)));
+            knobs.latency = Latency { p50, p95: sums.p95 / timed, mean };
         }
     }
 
@@ -216,4 +278,47 @@ fn scale_groups(knobs: &mut Knobs, of: impl Fn(&mut crate::plan::Tokens) -> &mut
         *of(&mut group.tokens) = scaled;
     }
     *of(&mut knobs.tokens) = figure.clone();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(by: &'static str, n: u64, cached: [u64; 3]) -> Sums {
+        Sums {
+            n,
+            bytes: 0,
+            tokens_in: 0,
+            cached,
+            tokens_out: 0,
+            is_own: true,
+            timed: 0,
+            p50: 0.0,
+            p95: 0.0,
+            averaged: 0,
+            secs: 0.0,
+            by,
+            at: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_pilot_wrote_once_is_read_by_all_and_not_written_in_proportion() {
+        // 10 of 100 wrote a prefix of 1,000 tokens, 90 read it.
+        let [write_5m, write_1h, read] = sums(PILOT, 100, [10_000, 0, 90_000]).cached_each(1_000);
+        assert!((write_5m - 10.0).abs() < 1e-9 && write_1h == 0.0, "{write_5m} {write_1h}");
+        assert!((read - 990.0).abs() < 1e-9, "{read}");
+    }
+
+    #[test]
+    fn prefixes_that_nobody_reads_again_are_written_by_every_request() {
+        assert_eq!(sums(PILOT, 100, [0, 100_000, 5_000]).cached_each(1_000), [0.0, 1_000.0, 50.0]);
+    }
+
+    #[test]
+    fn a_whole_run_cached_what_the_next_one_will_and_another_input_nothing() {
+        let run = sums("history", 100, [10_000, 0, 90_000]);
+        assert_eq!(run.cached_each(1_000), [100.0, 0.0, 900.0]);
+        assert_eq!(Sums { is_own: false, ..run }.cached_each(1_000), [0.0; 3]);
+    }
 }

@@ -5,12 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::catalog::Catalog;
 use crate::engine::{EngineSpec, RunFacts, RunSpec, plan_batches};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{OrgSpec, RequestNo, Route};
-use crate::plan::{Projection, Shape, project};
-use crate::report::format;
 use crate::requests::{Fingerprint, Input, InputError, fingerprints};
 use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
 
@@ -54,36 +51,6 @@ pub(crate) fn model_name(input: &Input) -> String {
         [one] => one.model.clone(),
         _ => "mixed".to_owned(),
     }
-}
-
-/// What it will cost to send the requests that are open, on this path.
-pub(crate) fn projection(input: &Input, last: &[Last], catalog: &Catalog, path: Route) -> Projection {
-    let open =
-        (0..input.len()).map(RequestNo).filter(|no| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)));
-    let shape = |no: RequestNo| Shape {
-        model: input.model_of(no),
-        bytes: u64::from(input.len_of(no)),
-        max_tokens: input.max_tokens_of(no),
-    };
-    let on_sync = project(open.map(shape), catalog);
-    match path {
-        Route::Sync | Route::Cache => on_sync,
-        Route::Batch => on_sync.by_batch(),
-    }
-}
-
-/// A projection in words: `$1.20 (between $0.80 and $4.10, assumed)`.
-pub(crate) fn in_words(projection: &Projection) -> String {
-    let mut text = format!(
-        "{} (between {} and {}; token counts are assumed)",
-        format::money(projection.expected),
-        format::money(projection.low),
-        format::money(projection.high)
-    );
-    if projection.n_unpriced > 0 {
-        text.push_str(&format!(", without {} requests whose model has no price", format::count(projection.n_unpriced)));
-    }
-    text
 }
 
 /// All that a run is driven with.

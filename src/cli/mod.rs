@@ -32,6 +32,7 @@ mod pilot;
 mod plan;
 mod planned;
 mod planner;
+mod price;
 mod realised;
 mod report;
 mod rescue;

@@ -18,7 +18,8 @@ use super::gate::answer;
 use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
-use super::planned::{Asked, Work, for_the_record};
+use super::planned::{Asked, for_the_record};
+use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};
 use super::setup::Setup;
 use super::signals::{Ended, Signals};
@@ -47,8 +48,7 @@ impl Pilot {
                 *slot = Last::Unsent;
             }
         }
-        let work = Work::of_input(&indexed.input, &alone, &setup.catalog);
-        Pilot { chosen, cost: crate::plan::cost(&work.groups, false, &setup.catalog) }
+        Pilot { chosen, cost: Price::of(&indexed.input, &alone, setup, Route::Sync).cost }
     }
 
     /// What it sends.

@@ -32,6 +32,8 @@ pub(crate) struct Work {
     pub groups: Vec<Group>,
     /// Bytes of a request that is left, in the mean.
     pub bytes: Option<f64>,
+    /// The model of its first request, which names one also when nothing is left.
+    pub first_model: Option<String>,
     /// SHA-256 of the input.
     pub sha256: Option<String>,
 }
@@ -218,8 +220,12 @@ impl Work {
     pub(crate) fn of_input(input: &Input, last: &[Last], catalog: &Catalog) -> Work {
         let mut sums: HashMap<(&str, bool), Sums> = HashMap::new();
         let mut known: HashMap<&str, (Option<u64>, [u64; 3])> = HashMap::new();
-        let mut work =
-            Work { n_total: u64::from(input.len()), sha256: Some(input.sha256().to_owned()), ..Work::default() };
+        let mut work = Work {
+            n_total: u64::from(input.len()),
+            first_model: input.models().first().map(|used| used.model.clone()),
+            sha256: Some(input.sha256().to_owned()),
+            ..Work::default()
+        };
         let (mut n, mut bytes) = (0_u64, 0_u64);
         for no in (0..input.len()).map(RequestNo) {
             if !matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable)) {
@@ -247,9 +253,9 @@ impl Work {
         work
     }
 
-    /// The model of most of what is left.
+    /// The model of most of what is left; of an input that has nothing left, its first one.
     pub(crate) fn model(&self) -> Option<&str> {
-        self.groups.first().map(|group| group.model.as_str())
+        self.groups.first().map(|group| &group.model).or(self.first_model.as_ref()).map(String::as_str)
     }
 }
 

@@ -8,9 +8,9 @@ use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
 use super::args::RunArgs;
+use super::console::PlannedRun;
 use super::drive::{Shown, runtime};
 use super::failure::Outcome;
-use super::console::PlannedRun;
 use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
@@ -28,17 +28,10 @@ pub(crate) struct Planned {
 }
 
 /// `fandeck run INPUT` on a terminal: the plan of the input, to be changed and launched.
-pub(crate) fn before_run(
-    args: &RunArgs,
-    kept: &KeptIndex,
-    indexed: &Indexed,
-    asked: &Asked,
-    setup: &Setup,
-) -> Outcome {
+pub(crate) fn before_run(args: &RunArgs, kept: &KeptIndex, indexed: &Indexed, asked: &Asked, setup: &Setup) -> Outcome {
     let open = expected_open(indexed);
     let work = Work::of_input(&indexed.input, &open, &setup.catalog);
-    let first = indexed.input.models().first().map_or("", |used| used.model.as_str());
-    let model = work.model().unwrap_or(first).to_owned();
+    let model = work.model().unwrap_or_default().to_owned();
     let named = args.input.display().to_string();
     let mut draft = draft(&Ground::of_setup(setup), &work, &model, asked, Some(named), &setup.catalog);
     draft.confirm_above = setup.confirm_above;

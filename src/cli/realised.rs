@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::model::{Route, RunStatus, Snapshot};
 use crate::plan::Plan;
 use crate::report::format;
-use crate::store::{AuditEvent, RunDir, RunFile, stamp};
+use crate::store::{AuditEvent, RunDir, RunFile, StateFile, stamp};
 
 use super::history;
 use super::setup::Setup;
@@ -39,7 +39,9 @@ impl Memory {
     /// Writes down what was measured, and what differs from the plan. A run of several sessions is not compared by its
     /// wall-clock: its pauses were not planned.
     pub(crate) fn keep(&self, snapshot: &Snapshot, dir: &RunDir) {
-        history::keep(self.history_dir.as_deref(), &self.run, snapshot, &self.catalog);
+        let state = StateFile::load(dir.path()).ok().flatten();
+        let books = state.map(|state| state.books).unwrap_or_default();
+        history::keep(self.history_dir.as_deref(), &self.run, &books, snapshot, &self.catalog);
         for difference in differences(&self.run, self.n_sessions, snapshot) {
             let event = AuditEvent {
                 at: stamp::now(),

@@ -129,9 +129,7 @@ pub(crate) fn remember(runs_dir: &Path, run_dir: &Path) {
 /// The plan of what an input has left.
 pub(crate) fn plan_of(indexed: &Indexed, last: &[Last], asked: &Asked, setup: &Setup) -> Plan {
     let work = Work::of_input(&indexed.input, last, &setup.catalog);
-    // An input of nothing but answers that are there already still names a model.
-    let first = indexed.input.models().first().map_or("", |used| used.model.as_str());
-    let model = work.model().unwrap_or(first).to_owned();
+    let model = work.model().unwrap_or_default().to_owned();
     Ground::of_setup(setup).plan(&work, &model, asked)
 }
 

@@ -116,6 +116,7 @@ fn org_view(state: &State, org: &OrgState, working: bool, now: Mono) -> OrgView 
         course: org.course.shown(),
         latencies: org.latencies.clone(),
         latency_p50_ms: quantile(0.5),
+        latency_mean_ms: org.latency.mean().round() as u32,
         latency_p95_ms: quantile(0.95),
         last_decision: org.last_decision.clone(),
     }

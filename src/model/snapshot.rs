@@ -85,6 +85,9 @@ pub struct OrgView {
     pub latencies: Latencies,
     /// Latency of answers in milliseconds: median. Zero until there is one.
     pub latency_p50_ms: u32,
+    /// Mean.
+    #[serde(default)]
+    pub latency_mean_ms: u32,
     /// 95th percentile.
     pub latency_p95_ms: u32,
     /// The last decision about this org, in words, and when.

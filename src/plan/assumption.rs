@@ -39,6 +39,20 @@ pub(super) fn of(knobs: &Knobs) -> Vec<Assumption> {
         Assumption::new("latency-p50", "s", &knobs.latency.p50),
         Assumption::new("sub-batch", "s", &knobs.sub_batch_s),
     ];
+    if let Some(mean) = &knobs.latency.mean {
+        all.push(Assumption::new("latency-mean", "s", mean));
+    }
+    let tokens = &knobs.tokens;
+    for (name, mid) in [
+        ("cache-write-5m", tokens.cache_write_5m),
+        ("cache-write-1h", tokens.cache_write_1h),
+        ("cache-read", tokens.cache_read),
+    ] {
+        if mid > 0.0 {
+            let figure = Figure { low: mid, mid, high: mid, origin: tokens.input.origin.clone() };
+            all.push(Assumption::new(name, "tokens", &figure));
+        }
+    }
     for org in &knobs.orgs {
         let limits = [
             ("requests", &org.limits.requests),

@@ -39,7 +39,7 @@ impl Cost {
 }
 
 /// What these requests cost, sent one by one or in batches.
-pub fn cost(groups: &[Group], batch: bool, catalog: &Catalog) -> Cost {
+pub(super) fn cost(groups: &[Group], batch: bool, catalog: &Catalog) -> Cost {
     let mut sum = Cost::default();
     for group in groups {
         sum.n += group.n;

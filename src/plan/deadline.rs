@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Route;
 use crate::model::planning::BATCH_SLA_S;
+use crate::model::{Route, format};
 
 use super::batches;
 use super::figure::End;
@@ -97,7 +97,9 @@ fn nearest(knobs: &Knobs, flows: &Flows, route: Route, n: u64, limit: f64, procs
             let most = flows.mid.most_within(limit);
             let best = Flow::of(knobs, MOST_PROCS, End::Mid).time(n).secs.min(sync);
             format!(
-                "no number of procs is enough; by then {most} of the {n} can be done, or all of them in {}",
+                "no number of procs is enough; by then {} of the {} can be done, or all of them in {}",
+                format::count(most),
+                format::count(n),
                 said(best)
             )
         }

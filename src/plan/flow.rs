@@ -132,7 +132,10 @@ impl Flow {
     pub(super) fn of(knobs: &Knobs, procs: u32, end: End) -> Flow {
         let p50 = knobs.latency.p50.at(end);
         let ratio = knobs.latency.p95 / knobs.latency.p50.mid.max(1e-6);
-        let latency = LogNormal::new(p50, p50 * ratio);
+        let latency = match &knobs.latency.mean {
+            Some(mean) => LogNormal::of_mean(mean.at(end), ratio),
+            None => LogNormal::new(p50, p50 * ratio),
+        };
         let mut orgs = orgs_of(knobs, procs, end);
         let slots = orgs.iter().map(|org| org.ceiling).sum();
         let sim = Sim { knobs, procs: f64::from(procs), mean: latency.mean(), proven: latency.first_of_four() };

@@ -110,6 +110,10 @@ impl Plan {
         let Decision { route, rule, reason, rules } = decide(&question);
         let flows = Flows::of(knobs);
         let (sync, batch) = views(knobs, catalog, &flows, n);
+        let mut notes = assumption::notes(knobs, catalog);
+        if [&sync, &batch].iter().any(|view| view.cost_usd_high == Some(Money(u64::MAX))) {
+            notes.push(format!("the cost is more than can be counted, which is {}", Money(u64::MAX)));
+        }
         let chosen = if route == Route::Batch { batch.clone() } else { sync.clone() };
         Plan {
             n_total: knobs.n_total,
@@ -125,7 +129,7 @@ impl Plan {
             chart: chart::of(knobs, catalog, &flows, question.crossover),
             deadline: knobs.deadline.map(|by| deadline::view(knobs, &flows, route, by)),
             assumptions: assumption::of(knobs),
-            notes: assumption::notes(knobs, catalog),
+            notes,
             chosen,
             sync,
             batch,
@@ -177,9 +181,23 @@ impl Flows {
     }
 }
 
+/// What `n` requests of the knobs cost on a route. It is the cost of a plan, and what gates go by.
+pub fn cost_of(knobs: &Knobs, route: Route, n: u64, catalog: &Catalog) -> Cost {
+    let groups = groups_of(knobs, n);
+    let alone = cost(&groups, false, catalog);
+    if route != Route::Batch {
+        return alone;
+    }
+    let mut halved = cost(&groups, true, catalog);
+    if risk::may_be_driven_again(knobs) {
+        // What the escape cancels is sent again at full price.
+        halved.high = alone.high;
+    }
+    halved
+}
+
 /// Both routes for `n` requests.
 fn views(knobs: &Knobs, catalog: &Catalog, flows: &Flows, n: u64) -> (RouteView, RouteView) {
-    let groups = groups_of(knobs, n);
     let waves = batches::waves(knobs, n);
     let mid = flows.mid.time(n);
     let view = |binding, (low, mid, high), cost: Cost, risks| RouteView {
@@ -195,16 +213,10 @@ fn views(knobs: &Knobs, catalog: &Catalog, flows: &Flows, n: u64) -> (RouteView,
         n_unpriced: cost.n_unpriced,
         risks,
     };
-    let alone = cost(&groups, false, catalog);
-    let mut halved = cost(&groups, true, catalog);
-    if risk::may_be_driven_again(knobs) {
-        // What the escape cancels is sent again at full price.
-        halved.high = alone.high;
-    }
     let walls = (flows.low.time(n).secs, mid.secs, flows.high.time(n).secs);
-    let sync = view(mid.binding, walls, alone, risk::of_sync(knobs, flows, n));
+    let sync = view(mid.binding, walls, cost_of(knobs, Route::Sync, n, catalog), risk::of_sync(knobs, flows, n));
     let walls = batch_walls(knobs, flows, n);
-    let batch = view(waves.binding, walls, halved, risk::of_batch(knobs, &waves));
+    let batch = view(waves.binding, walls, cost_of(knobs, Route::Batch, n, catalog), risk::of_batch(knobs, &waves));
     (sync, batch)
 }
 

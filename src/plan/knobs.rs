@@ -115,6 +115,9 @@ pub struct Latency {
     pub p50: Figure,
     /// 95th percentile, seconds.
     pub p95: f64,
+    /// Mean, seconds, where it was measured: the pace hangs on it, and a few dozen answers tell it better than they tell
+    /// the percentiles that it would follow from.
+    pub mean: Option<Figure>,
 }
 
 /// What the client can do at the most, whatever the API allows.
@@ -189,7 +192,7 @@ impl Latency {
     /// As the catalog assumes it: half as long again, or two thirds of it, would surprise nobody.
     pub fn assumed(prior: &Prior) -> Latency {
         let p50 = Figure::around(prior.latency_p50_s, (0.67, 1.5), Origin::assumed(prior.source.clone()));
-        Latency { p50, p95: prior.latency_p95_s }
+        Latency { p50, p95: prior.latency_p95_s, mean: None }
     }
 }
 

@@ -23,6 +23,12 @@ impl LogNormal {
         LogNormal { mu: p50.ln(), sigma: ((p95.max(p50) / p50).ln() / Z95).max(1e-3) }
     }
 
+    /// By the mean, seconds, and the 95th percentile as a multiple of the median.
+    pub(super) fn of_mean(mean: f64, ratio: f64) -> LogNormal {
+        let LogNormal { sigma, .. } = LogNormal::new(1.0, ratio);
+        LogNormal { mu: mean.max(1e-4).ln() - sigma * sigma / 2.0, sigma }
+    }
+
     pub(super) fn mean(&self) -> f64 {
         (self.mu + self.sigma * self.sigma / 2.0).exp()
     }

@@ -23,7 +23,6 @@ mod flow;
 mod forecast;
 mod knobs;
 mod lognormal;
-pub mod projection;
 pub mod recipe;
 mod risk;
 mod route;
@@ -31,13 +30,12 @@ mod table;
 
 pub use assumption::Assumption;
 pub use chart::{Chart, ChartPoint};
-pub use cost::{Cost, cost};
+pub use cost::Cost;
 pub use deadline::DeadlineView;
 pub use figure::{End, Figure, Origin};
 pub use flow::Binding;
-pub use forecast::{Plan, RouteView};
+pub use forecast::{Plan, RouteView, cost_of};
 pub use knobs::{ClientCeiling, Group, Knobs, Latency, Limits, OrgKnobs, Tokens, assumed_sub_batch};
-pub use projection::{Projection, Shape, project};
 pub use route::{Decision, Question, Rule, RuleVerdict, decide};
 pub use table::{SIZES, TableCell, TableRow};
 

@@ -104,7 +104,7 @@ const EXCEPTIONS: [Exception; 9] = [
 ];
 
 fn slower(knobs: &mut Knobs, p50: f64) {
-    knobs.latency = Latency { p50: Figure::given(p50), p95: p50 * 2.0 };
+    knobs.latency = Latency { p50: Figure::given(p50), p95: p50 * 2.0, mean: None };
 }
 
 fn rows() -> impl Iterator<Item = (&'static str, &'static recipe::Recipe, (f64, f64))> {

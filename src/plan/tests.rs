@@ -61,6 +61,56 @@ fn a_model_that_nobody_knows_is_planned_without_a_price_and_said_so() {
 }
 
 #[test]
+fn a_cost_that_is_more_than_can_be_counted_is_said_to_be() {
+    let mut knobs = knobs(400_000_000, "claude-sonnet-4-5");
+    let note = |knobs: &Knobs| Plan::of(knobs, &Catalog::builtin()).notes.join(" ");
+    assert!(!note(&knobs).contains("more than can be counted"));
+    knobs.tokens.output = Figure::given(1e6);
+    assert!(note(&knobs).contains("more than can be counted"), "{}", note(&knobs));
+}
+
+#[test]
+fn the_pace_is_that_of_the_mean_latency_where_it_was_measured() {
+    let catalog = Catalog::builtin();
+    let mut measured = knobs(50_000, "claude-sonnet-4-5");
+    measured.latency = Latency { p50: Figure::given(1.5), p95: 3.0, mean: None };
+    let by_percentiles = Plan::of(&measured, &catalog).sync.wall_s;
+    // The mean of this very distribution, behind a median that is off by a third.
+    measured.latency = Latency { p50: Figure::given(2.0), p95: 4.0, mean: Some(Figure::given(1.639)) };
+    let by_mean = Plan::of(&measured, &catalog).sync.wall_s;
+    assert!((by_mean / by_percentiles - 1.0).abs() < 0.01, "{by_mean} against {by_percentiles}");
+}
+
+/// Draws of a normal distribution, two by two (Box and Muller).
+fn normal(rng: &mut fastrand::Rng) -> f64 {
+    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
+}
+
+#[test]
+fn a_plan_after_an_unlucky_pilot_of_the_usual_size_is_within_fifteen_percent() {
+    let catalog = Catalog::builtin();
+    let (p50, ratio) = (1.5_f64, 3.5_f64 / 1.5);
+    let sigma = ratio.ln() / 1.644_853_6;
+    let mut planned = knobs(141_600, "claude-sonnet-4-5");
+    planned.latency = Latency { p50: Figure::given(p50), p95: p50 * ratio, mean: None };
+    let truth = Plan::of(&planned, &catalog).sync.wall_s;
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut off: Vec<f64> = (0..300)
+        .map(|_| {
+            let mut draws: Vec<f64> = (0..100).map(|_| p50 * (sigma * normal(&mut rng)).exp()).collect();
+            draws.sort_by(f64::total_cmp);
+            let mean = draws.iter().sum::<f64>() / 100.0;
+            planned.latency =
+                Latency { p50: Figure::given(draws[50]), p95: draws[95], mean: Some(Figure::given(mean)) };
+            (Plan::of(&planned, &catalog).sync.wall_s / truth - 1.0).abs()
+        })
+        .collect();
+    off.sort_by(f64::total_cmp);
+    // All but the unluckiest of a hundred.
+    assert!(off[296] < 0.15, "{} and at the worst {}", off[296], off[299]);
+}
+
+#[test]
 fn a_deadline_that_cannot_be_kept_names_the_nearest_plan_that_can() {
     let catalog = Catalog::builtin();
     let mut knobs = knobs(100_000, "claude-sonnet-4-5");
@@ -76,7 +126,7 @@ fn a_deadline_that_cannot_be_kept_names_the_nearest_plan_that_can() {
     knobs.deadline = Some(std::time::Duration::from_secs(2));
     let view = Plan::of(&knobs, &catalog).deadline.unwrap();
     assert_eq!(view.procs_needed, None);
-    assert!(view.words.contains("of the 100000 can be done"), "{}", view.words);
+    assert!(view.words.contains("of the 100,000 can be done"), "{}", view.words);
 }
 
 #[test]

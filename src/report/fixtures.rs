@@ -96,6 +96,7 @@ pub(crate) fn org(id: u16, label: &str) -> OrgView {
         course: org_course(125),
         latencies: latencies(),
         latency_p50_ms: 1_480,
+        latency_mean_ms: 1_640,
         latency_p95_ms: 3_020,
         last_decision: Some((AT, "steady: the window is at its ceiling".to_owned())),
     }

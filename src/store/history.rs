@@ -17,7 +17,7 @@ use crate::model::Wall;
 /// "fdhs": marks the file as ours.
 const APPLICATION_ID: i32 = 0x6664_6873;
 /// Counts up with changes of the tables.
-const SCHEMA: i32 = 1;
+const SCHEMA: i32 = 2;
 /// How long one process waits for another that writes.
 const BUSY: Duration = Duration::from_secs(2);
 /// Runs that are looked at, newest first. Older ones say little of today's API.
@@ -60,10 +60,14 @@ pub struct OrgRun {
     pub p50_ms: u32,
     /// 95th percentile.
     pub p95_ms: u32,
+    /// Mean; 0 when there was none, or when an earlier version wrote it down.
+    pub mean_ms: u32,
     /// Bytes of the requests that were answered.
     pub bytes_in: u64,
     /// Billed input tokens, cached ones included.
     pub tokens_in: u64,
+    /// Of them: written to the prompt cache for five minutes, for an hour, and read from it.
+    pub cached: [u64; 3],
     /// Billed output tokens.
     pub tokens_out: u64,
     /// Limits a minute as the headers told them: requests, input tokens, output tokens. 0 is one that was not told.
@@ -136,7 +140,8 @@ impl History {
             let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             for run in orgs {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO org_runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
+                    "INSERT OR REPLACE INTO org_runs VALUES
+                         (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)",
                     rusqlite::params![
                         run.run_id,
                         run.org,
@@ -154,6 +159,10 @@ impl History {
                         int(run.limits[0]),
                         int(run.limits[1]),
                         int(run.limits[2]),
+                        run.mean_ms,
+                        int(run.cached[0]),
+                        int(run.cached[1]),
+                        int(run.cached[2]),
                     ],
                 )?;
             }
@@ -177,7 +186,7 @@ impl History {
         let read = || -> rusqlite::Result<Vec<OrgRun>> {
             let mut statement = self.connection.prepare(
                 "SELECT run_id, org, input, is_pilot, host, model, at, n, p50_ms, p95_ms, bytes_in, tokens_in, tokens_out,
-                        rpm, itpm, otpm
+                        rpm, itpm, otpm, mean_ms, cache_write_5m, cache_write_1h, cache_read
                  FROM org_runs WHERE model = ?1 AND run_id IN
                      (SELECT run_id FROM org_runs WHERE model = ?1 GROUP BY run_id ORDER BY max(at) DESC LIMIT ?2)
                  ORDER BY at DESC",
@@ -198,6 +207,8 @@ impl History {
                     tokens_in: count(row.get(11)?),
                     tokens_out: count(row.get(12)?),
                     limits: [count(row.get(13)?), count(row.get(14)?), count(row.get(15)?)],
+                    mean_ms: row.get(16)?,
+                    cached: [count(row.get(17)?), count(row.get(18)?), count(row.get(19)?)],
                 })
             })?;
             rows.collect()
@@ -241,6 +252,14 @@ fn count(n: i64) -> u64 {
     n.unsigned_abs()
 }
 
+/// From the first tables to these. The check of the version is part of the transaction's writes: of two processes that
+/// both saw the old one, the second finds the column there, and fails.
+fn from_1() -> String {
+    let column = |name| format!("ALTER TABLE org_runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0;");
+    let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(column).concat();
+    format!("BEGIN IMMEDIATE; {columns} PRAGMA user_version = {SCHEMA}; COMMIT;")
+}
+
 /// Refuses what is not ours or of a later version, and makes the tables.
 fn check(connection: &Connection) -> Result<(), String> {
     let said = |error: rusqlite::Error| error.to_string();
@@ -249,6 +268,7 @@ fn check(connection: &Connection) -> Result<(), String> {
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION_ID, SCHEMA) => return Ok(()),
+        (APPLICATION_ID, 1) => return connection.execute_batch(&from_1()).map_err(said),
         (APPLICATION_ID, newer) => return Err(format!("a newer fandeck made it (schema {newer})")),
         (0, 0) if tables == 0 => {}
         _ => return Err("it is not a history of fandeck".to_owned()),
@@ -262,7 +282,9 @@ fn check(connection: &Connection) -> Result<(), String> {
                  host TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL,
                  p50_ms INTEGER NOT NULL, p95_ms INTEGER NOT NULL, bytes_in INTEGER NOT NULL,
                  tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
-                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL, PRIMARY KEY (run_id, org)
+                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL,
+                 mean_ms INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+                 cache_read INTEGER NOT NULL, PRIMARY KEY (run_id, org)
              );
              CREATE TABLE IF NOT EXISTS sub_batches (
                  run_id TEXT NOT NULL, ix INTEGER NOT NULL, org TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL,
@@ -302,6 +324,23 @@ mod tests {
         let seen: Vec<(&str, &str, u64)> = runs.iter().map(|run| (&*run.run_id, &*run.org, run.n)).collect();
         assert_eq!(seen, [("a", "one", 100), ("b", "one", 7), ("a", "two", 5)]);
         assert_eq!(runs[0], run("a", "one", 3, 100));
+    }
+
+    #[test]
+    fn a_history_of_the_first_version_is_taken_on_with_what_it_did_not_know() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::open(dir.path()).unwrap();
+        history.record(&[OrgRun { mean_ms: 1_640, cached: [1, 2, 3], ..run("a", "one", 1, 10) }], &[]).unwrap();
+        assert_eq!(history.org_runs("m").unwrap()[0].cached, [1, 2, 3]);
+        let drop_column = |name| format!("ALTER TABLE org_runs DROP COLUMN {name};");
+        let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(drop_column).concat();
+        history.connection.execute_batch(&format!("{columns} PRAGMA user_version = 1;")).unwrap();
+        drop(history);
+        let mut history = History::open(dir.path()).unwrap();
+        assert_eq!(history.org_runs("m").unwrap(), [run("a", "one", 1, 10)]);
+        history.record(&[OrgRun { mean_ms: 1_500, ..run("b", "one", 2, 10) }], &[]).unwrap();
+        drop(history);
+        assert_eq!(History::open(dir.path()).unwrap().org_runs("m").unwrap()[0].mean_ms, 1_500);
     }
 
     #[test]

@@ -144,7 +144,10 @@ pub struct Piloted {
 impl Errand {
     /// Whether another run would be shown by it, in place of the one that is shown.
     pub fn attaches(&self) -> bool {
-        matches!(self, Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_) | Errand::Pilot { .. })
+        matches!(
+            self,
+            Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_) | Errand::Pilot { .. }
+        )
     }
 }
 

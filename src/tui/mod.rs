@@ -66,8 +66,10 @@ pub struct TuiOptions {
     pub log_file: Option<PathBuf>,
     /// Leave a few seconds after every run is over.
     pub leave_when_done: bool,
-    /// What is planned: the planner is shown first.
+    /// What is planned.
     pub draft: Option<Box<screens::planner::Draft>>,
+    /// The planner is shown first, when there is no run.
+    pub plans_first: bool,
 }
 
 /// How the screen was left.

@@ -122,10 +122,10 @@ impl Shell {
             mouse: options.mouse,
             no_color: options.no_color,
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
-            screen: match (attached, &options.draft) {
+            screen: match (attached, options.plans_first) {
                 (Some(_), _) => Screen::Live,
-                (None, Some(_)) => Screen::Planner,
-                (None, None) => Screen::Runs,
+                (None, true) => Screen::Planner,
+                (None, false) => Screen::Runs,
             },
             planner: PlannerUi { draft: options.draft.clone(), ..PlannerUi::default() },
             driver: attached.map_or(Driver::Nothing, |attached| attached.driver),
@@ -142,7 +142,7 @@ impl Shell {
             ui,
             theme: if options.no_color { Theme::of(ThemeName::Mono) } else { options.theme },
             ascii: options.ascii,
-            records: Records::default(),
+            records: Records::of_process(),
             feed,
             answers: FuturesUnordered::new(),
             errands: FuturesUnordered::new(),

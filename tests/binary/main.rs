@@ -16,6 +16,7 @@ mod disk;
 mod input;
 mod money;
 mod pipes;
+mod plan;
 mod planner;
 mod runs;
 mod screen;

@@ -21,7 +21,7 @@ fn planner(place: &Place, more: &[&str]) -> Terminal {
 /// Presses the key and agrees in the gate.
 fn pilot(terminal: &mut Terminal) {
     terminal.send(Key::Char('p')).unwrap();
-    let gate = ["send a pilot?", "40 of the 200 requests", "expected (", "nothing is paid twice"];
+    let gate = ["send a pilot?", "100 of the 200 requests", "expected (", "nothing is paid twice"];
     terminal.wait_until(|screen| gate.iter().all(|words| screen.contains(words))).unwrap();
     terminal.send(Key::Char('y')).unwrap();
 }
@@ -40,21 +40,21 @@ fn a_pilot_from_the_planner_measures_and_a_launch_goes_on_where_it_ended_and_pay
         terminal.wait_until(|screen| !screen.contains("send a pilot?")).unwrap();
         assert_eq!((server.stats().n_messages, place.runs().len()), (0, 0));
         pilot(&mut terminal);
-        terminal.wait_until(|screen| screen.contains("160 to send of 200") && screen.contains("40 answers")).unwrap();
+        terminal.wait_until(|screen| screen.contains("100 to send of 200") && screen.contains("100 answers")).unwrap();
         let figures = ["tokens-in", "tokens-out", "latency-p50"];
         terminal
             .wait_until(|screen| {
                 let text = screen.text();
                 figures.iter().all(|name| {
                     let from = text.find(name).map_or("", |at| &text[at..]);
-                    from.lines().take(2).any(|line| line.contains("pilot") && line.contains("40"))
+                    from.lines().take(2).any(|line| line.contains("pilot") && line.contains("100"))
                 })
             })
             .unwrap();
         let stats = server.stats();
-        assert_eq!((stats.bodies_accepted, place.runs().len()), (40, 1));
+        assert_eq!((stats.bodies_accepted, place.runs().len()), (100, 1));
         terminal.send(Key::Enter).unwrap();
-        terminal.wait_until(|screen| screen.contains("launch?") && screen.contains("160 requests to")).unwrap();
+        terminal.wait_until(|screen| screen.contains("launch?") && screen.contains("100 requests to")).unwrap();
         terminal.send(Key::Char('y')).unwrap();
         wait_for("all answers", || (server.stats().bodies_accepted == 200).then_some(()));
         terminal.wait_until(|screen| screen.contains("finished")).unwrap();

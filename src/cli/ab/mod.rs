@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::model::{Family, Money, OrgSpec, Route, RunStatus};
-use crate::plan::Projection;
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir};
@@ -20,8 +19,9 @@ use super::args::DriveArgs;
 use super::args_after::{AbArgs, BaselineArg};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{index, projection, store_failure};
+use super::launch::{index, store_failure};
 use super::out;
+use super::price::Price;
 use super::setup::Setup;
 
 use arm::{Arm, Shape};
@@ -111,7 +111,7 @@ struct Plan {
     name: &'static str,
     slots: u32,
     /// Of what is left of it.
-    cost: Projection,
+    price: Price,
     spent: Money,
     /// At the least, by the latency that is assumed of the family; `None` in batches.
     wall_s: Option<f64>,
@@ -131,12 +131,12 @@ fn plan(arm: &Arm, input: &Arc<Input>, setup: &Setup) -> Result<Plan, Failure> {
         }
     };
     let path = if arm.shape == Shape::Batch { Route::Batch } else { Route::Sync };
-    let cost = projection(input, &last, &setup.catalog, path);
+    let price = Price::of(input, &last, setup, path);
     let family = input.models().first().map_or(Family::Other, |used| Family::of_model(&used.model));
     let slots = arm.slots(&setup.orgs, family, setup.dispatch.procs);
     let latency = setup.catalog.prior(family).latency_p50_s;
-    let wall_s = (arm.shape != Shape::Batch).then(|| cost.n as f64 * latency / f64::from(slots.max(1)));
-    Ok(Plan { name: arm.name, slots, cost, spent, wall_s })
+    let wall_s = (arm.shape != Shape::Batch).then(|| price.cost.n as f64 * latency / f64::from(slots.max(1)));
+    Ok(Plan { name: arm.name, slots, price, spent, wall_s })
 }
 
 /// The run of an arm, if it was begun.
@@ -152,15 +152,15 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
     let n = format::count(u64::from(input.len()));
     out::say(&format!("fandeck ab: {n} requests of {}, by both arms", args.input.display()));
     for plan in plans {
-        let left = if plan.cost.n < u64::from(input.len()) {
-            format!(", {} of it left", format::count(plan.cost.n))
+        let left = if plan.price.cost.n < u64::from(input.len()) {
+            format!(", {} of it left", format::count(plan.price.cost.n))
         } else {
             String::new()
         };
         let wall = plan.wall_s.map_or("in batches, up to 24 h".to_owned(), |s| {
             format!("{} slots, at least {}", plan.slots, format::span((s * 1e3) as u64))
         });
-        let cost = super::launch::in_words(&plan.cost);
+        let cost = plan.price.in_words();
         out::say(&format!("  {:<9} {wall}; projected cost {cost}{left}", plan.name));
     }
     Ok(())
@@ -168,8 +168,8 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
 
 /// Nothing is sent without `--confirm`, nor far above what was authorised, nor dear and unauthorised.
 fn refuse(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<(), Failure> {
-    let total: Money = plans.iter().map(|plan| plan.cost.expected + plan.spent).sum();
-    if plans.iter().any(|plan| plan.cost.n_unpriced > 0) && !args.yes {
+    let total: Money = plans.iter().map(|plan| plan.price.cost.expected + plan.spent).sum();
+    if plans.iter().any(|plan| plan.price.cost.n_unpriced > 0) && !args.yes {
         return Err(Failure::usage("the cost cannot be projected: a model has no price; launch with --confirm --yes"));
     }
     if let Some(authorized) = setup.authorized {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, PathArg, ResumeArgs};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
-use crate::cli::launch::{Indexed, Ready, in_words, projection, store_failure};
+use crate::cli::launch::{Indexed, Ready, store_failure};
+use crate::cli::price::Price;
 use crate::cli::setup::{Setup, runs_dir};
 use crate::cli::simulated::Simulated;
 use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
@@ -41,10 +42,11 @@ pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> R
     };
     let setup = setup.map_err(words)?;
     let (ready, indexed) = resume_command::open(&args, &setup).map_err(words)?;
-    let projection = projection(&indexed.input, &ready.last, &setup.catalog, run.path);
-    let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { in_words(&projection) };
+    // The path that a pilot's rest was planned for is that of the run as it was opened, not as it was kept.
+    let price = Price::of(&indexed.input, &ready.last, &setup, ready.run.path);
+    let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { price.in_words() };
     let orgs = setup.orgs.iter().map(|org| org.label.clone()).collect();
-    Ok(Assessment { dir, re_drive, input: crate::cli::launch::input_name(&run), n_left: projection.n, cost, orgs })
+    Ok(Assessment { dir, re_drive, input: crate::cli::launch::input_name(&run), n_left: price.cost.n, cost, orgs })
 }
 
 /// Goes on with a run, when no more is left than was agreed to.
@@ -72,7 +74,7 @@ pub(super) async fn resume(
             .await?
         }
     };
-    let left = projection(&indexed.input, &ready.last, &setup.catalog, run.path).n;
+    let left = Price::of(&indexed.input, &ready.last, &setup, ready.run.path).cost.n;
     if left > agreed {
         return Err(format!(
             "{} has {} requests left, and {} were agreed to; look again",

@@ -111,6 +111,7 @@ fn org_view(id: OrgId, org: &OrgState) -> OrgView {
         course: Course::default(),
         latencies: Latencies::default(),
         latency_p50_ms: 0,
+        latency_mean_ms: 0,
         latency_p95_ms: 0,
         last_decision: None,
     }

@@ -134,7 +134,8 @@ impl Backstage for Console {
                 sabotage::screen();
                 self.spawn(async move {
                     console.settle().await;
-                    Answer::Runs(blocking(move || runs::list(config.as_deref())).await)
+                    let driven = lock(&console.0.driven).as_ref().map(|driving| driving.dir.clone());
+                    Answer::Runs(blocking(move || runs::list(config.as_deref(), driven.as_deref())).await)
                 })
             }
             Errand::Open { dir } => self.spawn(async move {
@@ -232,10 +233,19 @@ pub(crate) enum Opening {
 pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> Outcome {
     let mut options = options(shown, logging)?;
     let (first, planned) = match opening {
-        Opening::Runs => (None, None),
-        Opening::Run(specs) => (Some(*specs), None),
+        Opening::Runs => {
+            options.draft = Some(Box::new(super::plan::what_if(shown.config.as_deref(), None, None)?));
+            (None, None)
+        }
+        Opening::Run(specs) => {
+            let input = &specs.run.input;
+            let model = input.models().first().map(|used| used.model.as_str());
+            let n = Some(u64::from(input.len()));
+            options.draft = Some(Box::new(super::plan::what_if(shown.config.as_deref(), model, n)?));
+            (Some(*specs), None)
+        }
         Opening::Plan(planned) => {
-            options.draft = Some(Box::new(planned.draft));
+            (options.draft, options.plans_first) = (Some(Box::new(planned.draft)), true);
             (None, planned.run)
         }
     };
@@ -297,5 +307,6 @@ fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure>
         log_file: Some(logging.file.clone()),
         leave_when_done: shown.leave_when_done,
         draft: None,
+        plans_first: false,
     })
 }

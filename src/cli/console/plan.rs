@@ -29,11 +29,11 @@ use crate::tui::screens::planner::pilot::FEWEST;
 
 use super::{Console, blocking, lock};
 
-/// Requests of a pilot: twice as many as measure anything, so that some may fail.
-const PILOT: u32 = 40;
-/// A pilot that met 429s with more than this share of its requests is ended: the orgs have no room now, colleagues would be
+/// Requests of a pilot, as `fandeck plan --pilot` sends without a number.
+const PILOT: u32 = 100;
+/// A pilot that met 429s with more than one in so many of its requests is ended: the orgs have no room now, colleagues would be
 /// pushed aside for a measurement, and what is measured would be a queue.
-const MOST_429: u64 = 4;
+const MOST_429: u64 = 10;
 
 /// The input that is planned, and what is kept of it from one errand to the next.
 pub(crate) struct PlannedRun {
@@ -92,11 +92,7 @@ fn words(failure: Failure) -> String {
 }
 
 /// Runs the input as it was agreed to.
-pub(super) async fn launch(
-    console: Console,
-    planned: Arc<PlannedRun>,
-    order: LaunchOrder,
-) -> Result<Attached, String> {
+pub(super) async fn launch(console: Console, planned: Arc<PlannedRun>, order: LaunchOrder) -> Result<Attached, String> {
     let made = Arc::clone(&planned);
     let (ready, indexed, setup) = blocking(move || make(&made, &order).map_err(words)).await?;
     let attached = super::act::hand_over(&console, ready, indexed, &setup)?;
@@ -286,11 +282,8 @@ fn in_words(ending: &Snapshot) -> Result<String, String> {
         ("broken connections", sum(&|totals| totals.n_transport)),
         ("account trouble", sum(&|totals| totals.n_account)),
     ];
-    let faults: String = faults
-        .iter()
-        .filter(|(_, n)| *n > 0)
-        .map(|(what, n)| format!(", {} × {what}", format::count(*n)))
-        .collect();
+    let faults: String =
+        faults.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!(", {} × {what}", format::count(*n))).collect();
     let cost = format::money(run.cost);
     if answered >= FEWEST {
         return Ok(format!("pilot: {answered} answers for {cost} measured tokens and latency{faults}"));

@@ -7,13 +7,20 @@ use crate::cli::setup;
 use crate::cli::simulated::Simulated;
 use crate::cli::status::standing;
 use crate::config::Overrides;
-use crate::store::{Listed, RunPeek, list_runs, stamp};
+use crate::store::{Listed, RunDir, RunPeek, list_runs, stamp};
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
 
-/// The runs found, and the orgs that have a key.
-pub(super) fn list(config: Option<&Path>) -> Result<RunsFound, String> {
+/// The runs found, with the one that is driven here wherever it is, and the orgs that have a key.
+pub(super) fn list(config: Option<&Path>, driven: Option<&Path>) -> Result<RunsFound, String> {
     let settings = setup::settings(config, &Overrides::default()).map_err(|failure| failure.message)?;
-    let listed = list_runs(&settings.runs_dir).map_err(|error| error.to_string())?;
+    let mut listed = list_runs(&settings.runs_dir).map_err(|error| error.to_string())?;
+    let is = |dir: &Path, other: &Path| dir == other || dir.canonicalize().is_ok_and(|dir| dir == other);
+    if let Some(driven) = driven.map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+        && !listed.iter().any(|listed| is(&listed.dir, &driven))
+    {
+        // A demo's, whose directory is a temporary one.
+        listed.insert(0, Listed { run: RunDir::peek(&driven), dir: driven });
+    }
     Ok(RunsFound {
         at: stamp::now(),
         rows: listed.into_iter().map(row).collect(),

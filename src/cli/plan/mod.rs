@@ -10,6 +10,7 @@ use crate::config::{Overrides, Settings};
 use crate::model::Scrubber;
 use crate::plan::Plan;
 use crate::store::{Last, stamp};
+use crate::tui::screens::planner::Draft;
 
 use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
 use super::console::{self, PlannedRun};
@@ -31,6 +32,9 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let settings = settings(args.config.as_deref(), &overrides(args))?;
     let catalog = catalog(settings.catalog_file.as_deref())?;
     let asked = asked(args)?;
+    if args.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
+        return Err(Failure::usage("--model is empty: name a model, such as claude-haiku-4-5"));
+    }
     if let (Some(n), Some(input)) = (args.pilot, &args.input) {
         return pilot(args, n, input, &asked);
     }
@@ -42,7 +46,6 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     let model = match (&args.model, work.model()) {
         (Some(model), _) => model.clone(),
         (None, Some(model)) => model.to_owned(),
-        (None, None) if args.input.is_some() => "unknown".to_owned(),
         (None, None) => return Err(Failure::usage("name the model by --model, or an input")),
     };
     if args.model.is_some() {
@@ -64,8 +67,27 @@ pub(crate) fn print(plan: &Plan, json: bool) -> Outcome {
     out::print(&line)
 }
 
+/// A plan of nothing but numbers, to turn its knobs beside a run: of as many requests of the model as the run has.
+pub(crate) fn what_if(config: Option<&Path>, model: Option<&str>, n: Option<u64>) -> Result<Draft, Failure> {
+    let args =
+        PlanArgs { n, model: model.map(str::to_owned), config: config.map(Path::to_owned), ..PlanArgs::default() };
+    let settings = settings(config, &overrides(&args))?;
+    let catalog = catalog(settings.catalog_file.as_deref())?;
+    Ok(planned(&args, &settings, &Arc::new(catalog), &asked(&args)?)?.draft)
+}
+
 /// Opens the planner: of an input, which can be launched from there, or of a number of requests, to ask what if.
 fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &Asked) -> Outcome {
+    let planned = planned(args, settings, catalog, asked)?;
+    let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
+    let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
+    let config = args.config.clone();
+    let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config, leave_when_done: false };
+    runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
+}
+
+/// What the planner is opened with.
+fn planned(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &Asked) -> Result<Planned, Failure> {
     const USUAL: u64 = 10_000;
     let numbers = PlanArgs { n: args.n.or(Some(USUAL)), ..args.clone() };
     let mut work = match args.input {
@@ -87,12 +109,7 @@ fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &
     let mut draft = planner::draft(&ground, &work, &model, asked, named, catalog);
     draft.confirm_above = settings.confirm_above_usd;
     draft.max_cost = settings.limits.max_cost;
-    let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
-    let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
-    let config = args.config.clone();
-    let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config, leave_when_done: false };
-    let planned = Planned { draft, run: run.map(|run| PlannedRun::new(run, None)) };
-    runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
+    Ok(Planned { draft, run: run.map(|run| PlannedRun::new(run, None)) })
 }
 
 /// The run that a plan of an input is launched as.

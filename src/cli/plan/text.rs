@@ -67,6 +67,10 @@ fn routes(out: &mut String, plan: &Plan) {
     line("", &mark(Route::Sync), &mark(Route::Batch));
     line("wall-clock", &wall(sync), &wall(batch));
     line("cost", &cost(sync), &cost(batch));
+    if (1..plan.n_to_send).contains(&sync.n_unpriced) {
+        let without = format!("without {} that have no price", format::count(sync.n_unpriced));
+        line("", &without, &without);
+    }
     let waves = format!(
         "{}, {} in {} {}",
         batch.binding.as_str(),
@@ -129,13 +133,7 @@ fn wall(view: &RouteView) -> String {
 fn cost(view: &RouteView) -> String {
     match view.cost_usd {
         None => "no price is known".to_owned(),
-        Some(_) => {
-            let unpriced = match view.n_unpriced {
-                0 => String::new(),
-                n => format!(", without {} that have no price", format::count(n)),
-            };
-            format!("{} ({} - {}){unpriced}", usd(view.cost_usd), usd(view.cost_usd_low), usd(view.cost_usd_high))
-        }
+        Some(_) => format!("{} ({} - {})", usd(view.cost_usd), usd(view.cost_usd_low), usd(view.cost_usd_high)),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Where log records go: to a file, and to the screens; never to the terminal.
 //!
 //! One layer takes every record, makes one line of it, removes key material and control characters, and hands it to
-//! both. The screens have a ring of their own ([`records`]): the layer puts a record into an inbox, and the screen takes all
-//! of it out before it draws, so that nobody who logs waits for a picture. `tui-logger` was given up for that: its ring
-//! cannot be searched, its mover thread wakes a hundred times a second for ever, and what it lost it tells as a record.
+//! both. The pane that follows is `tui-logger`'s (`tail`). The screen that searches has the records themselves
+//! ([`records`]): the layer puts a record into an inbox, and the screen takes all of it out before it draws, so that nobody
+//! who logs waits for a picture.
 
 pub mod records;
+mod tail;
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
@@ -130,6 +131,9 @@ pub fn init(settings: &LogSettings) -> Result<LogFeed, LogError> {
 pub fn layer(settings: &LogSettings) -> Result<(RecordLayer, LogFeed), LogError> {
     let file = settings.file.as_deref().map(open).transpose()?;
     let feed = LogFeed::default();
+    if settings.screen {
+        tail::open();
+    }
     let layer = RecordLayer {
         file: file.map(Mutex::new),
         screen: settings.screen,
@@ -173,6 +177,7 @@ impl<S: tracing::Subscriber> Layer<S> for RecordLayer {
             let _ = file.lock().unwrap_or_else(PoisonError::into_inner).write_all(record.as_bytes());
         }
         if self.screen {
+            tail::keep(*meta.level(), target, &line);
             self.feed.add(*meta.level(), target, &line);
         }
     }

@@ -55,6 +55,11 @@ impl LogView {
         self.levels.get(target).copied().unwrap_or(LevelFilter::TRACE)
     }
 
+    /// Whether something is left out.
+    fn narrows(&self) -> bool {
+        !self.filter.is_empty() || !self.levels.is_empty()
+    }
+
     fn shows(&self, record: &Record) -> bool {
         self.level(&record.target) >= record.level
             && (contains(&record.text, &self.filter) || contains(&record.target, &self.filter))
@@ -79,6 +84,8 @@ pub struct Records {
     page: Cell<usize>,
     /// Records that came and never reached the ring.
     n_lost: u64,
+    /// `tui-logger` is fed with the same records.
+    tailed: bool,
 }
 
 /// What a title says of the log.
@@ -97,6 +104,21 @@ pub struct LogStatus {
 }
 
 impl Records {
+    /// Those of this process, which `tui-logger` has too.
+    pub fn of_process() -> Records {
+        Records { tailed: true, ..Records::default() }
+    }
+
+    /// Draws a pane: by `tui-logger` while it follows and nothing is left out.
+    pub fn pane(&self, area: Rect, buf: &mut Buffer, theme: &Theme, view: &LogView) {
+        if !self.tailed || self.is_scrolled() || view.narrows() {
+            return self.render(area, buf, theme, view);
+        }
+        // What a step of half a page means when the operator scrolls up.
+        self.page.set(usize::from(area.height));
+        super::tail::render(area, buf, theme);
+    }
+
     /// Takes records in, oldest first.
     pub fn take_in(&mut self, records: impl IntoIterator<Item = Record>) {
         for record in records {
@@ -183,7 +205,7 @@ pub fn short_target(target: &str) -> &str {
 }
 
 /// `10:00:03 WARN  text`, broken into as many lines as it takes. The time is UTC, as in the file.
-fn of_record(theme: &Theme, record: &Record, columns: usize, targets: bool) -> Vec<Line<'static>> {
+pub(super) fn of_record(theme: &Theme, record: &Record, columns: usize, targets: bool) -> Vec<Line<'static>> {
     let style = match record.level {
         Level::ERROR => theme.bad,
         Level::WARN => theme.warn,

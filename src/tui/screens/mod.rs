@@ -165,7 +165,12 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Knob(knob, part) => planner::click(ui, knob, part, now),
         Target::Panel(panel) => planner::show_panel(ui, panel),
         Target::Request(at) => requests::click(ui, at, now),
-        Target::RequestInFull | Target::Screen(_) | Target::Log | Target::Help | Target::Press(_) | Target::Choice(_) => {}
+        Target::RequestInFull
+        | Target::Screen(_)
+        | Target::Log
+        | Target::Help
+        | Target::Press(_)
+        | Target::Choice(_) => {}
     }
     Vec::new()
 }

@@ -12,8 +12,10 @@ use super::{Scene, put, put_right, rule, styled};
 
 /// Columns from which the parts of the program stand beside the records.
 const BESIDE: u16 = 100;
-/// Columns that they take.
-const PARTS: u16 = 38;
+/// Columns from which each record names its part too.
+const NAMED: u16 = 150;
+/// Columns that the parts take.
+const PARTS: u16 = 34;
 
 /// Draws the pane: a rule with its title, then the newest records.
 pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
@@ -23,7 +25,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let view = scene.ui.log.view(false);
     let title = format!("── log {}", says(scene, &scene.log.status(&view)));
     put(buf, area, 0, [styled(rule(&title, usize::from(area.width)), scene.theme.frame)]);
-    scene.log.render(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
+    scene.log.pane(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
 }
 
 /// Draws the screen.
@@ -38,7 +40,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
 pub(super) fn screen(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let beside = area.width >= BESIDE;
-    let view = scene.ui.log.view(beside);
+    let view = scene.ui.log.view(area.width >= NAMED);
     let status = scene.log.status(&view);
     title(buf, scene, area, &status);
     let row = filter(scene);

@@ -40,7 +40,7 @@ pub const ACTIONS: &[ActionInfo] = &[
         Action::Pilot,
         "pilot",
         &["p"],
-        "send a few dozen requests to measure what is assumed; asks first, and ends the pilot that is being sent",
+        "measure by a few requests; asks; again: ends it",
         Some("pilot"),
         &[Planner],
     )),

@@ -60,7 +60,10 @@ pub(super) fn press(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Rea
     if ui.planner.pilot == Piloting::Sent {
         let what = "end the pilot";
         let runs: Vec<_> = open_runs(snapshot).map(|(run, _)| run).collect();
-        return runs.into_iter().flat_map(|run| send(ui, Command::DrainRun { run }, what.to_owned(), None, now)).collect();
+        return runs
+            .into_iter()
+            .flat_map(|run| send(ui, Command::DrainRun { run }, what.to_owned(), None, now))
+            .collect();
     }
     let Some(draft) = &ui.planner.draft else { return Vec::new() };
     let errand = Errand::AssessPilot(launch::order(draft));
@@ -138,11 +141,8 @@ pub(in crate::tui) fn measured(ui: &mut UiState, piloted: Result<Piloted, String
         }
         Err(why) => Err(format!("the pilot was sent, and what it measured cannot be read: {why}")),
     };
-    // The planner itself shows it until the next pilot.
-    if ui.screen != Screen::Planner {
-        let tone = if said.is_ok() { Tone::Good } else { Tone::Bad };
-        say(ui, said.clone().unwrap_or_else(|why| why), tone, now);
-    }
+    let tone = if said.is_ok() { Tone::Good } else { Tone::Bad };
+    say(ui, said.clone().unwrap_or_else(|why| why), tone, now);
     ui.planner.pilot = Piloting::Done(said);
 }
 

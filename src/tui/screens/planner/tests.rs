@@ -26,8 +26,12 @@ pub(in crate::tui) fn draft(input: Option<&str>) -> Draft {
         _ => org,
     });
     let knobs = Knobs::assumed(141_600, "claude-haiku-4-5", orgs.to_vec(), &catalog);
-    let choice =
-        |label: &str| OrgChoice { label: label.to_owned(), caps: Family::ALL.map(Family::default_cap), chosen: true, has_key: true };
+    let choice = |label: &str| OrgChoice {
+        label: label.to_owned(),
+        caps: Family::ALL.map(Family::default_cap),
+        chosen: true,
+        has_key: true,
+    };
     let orgs = labels.map(choice).to_vec();
     Draft::new(
         input.map(str::to_owned),

@@ -132,7 +132,8 @@ fn foot(elapsed: u64, whole: u64, columns: usize, hidden: usize) -> String {
         line.push_str("now");
     }
     if hidden > 0 {
-        line.push_str(&format!("   and {hidden} more"));
+        let room = (NAME + columns + AGE).saturating_sub(line.len());
+        line.push_str(&fit_right(&format!("+{hidden} more"), room));
     }
     line
 }

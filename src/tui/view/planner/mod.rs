@@ -129,7 +129,16 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         return of_the_run(buf, scene, area);
     };
     let places = places(area);
-    put(buf, places.title, 0, [styled(words::title(draft), theme.strong)]);
+    let of_run = match (&draft.input, shown_run(scene.snapshot)) {
+        (None, Some(run)) => format!("   this run: {}, {}", run.path, harmless(&run.route_reason)),
+        _ => String::new(),
+    };
+    put(
+        buf,
+        places.title,
+        0,
+        [styled(words::title(draft, places.title.width), theme.strong), styled(of_run, theme.dim)],
+    );
     pilot::render(buf, scene, places.title);
     knobs::render(buf, scene, draft, places.knobs);
     if places.routes.height == 0 {

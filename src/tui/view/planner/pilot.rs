@@ -34,7 +34,11 @@ pub(super) fn button(ui: &UiState, title: Rect) -> Rect {
 pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, title: Rect) {
     let theme = scene.theme;
     let mut spans = Vec::new();
+    // Where there is no room for all of it, the button and the first figure are what is left.
+    let is_narrow = title.width < 60;
     if let Some(progress) = progress(scene.ui, scene.snapshot) {
+        let first = progress.split(',').next().unwrap_or_default().to_owned();
+        let progress = if is_narrow { first } else { progress };
         spans.push(styled(format!(" {progress} "), theme.info));
     }
     if let Some(label) = label(scene.ui) {
