@@ -143,6 +143,14 @@ impl Catalog {
         &self.models
     }
 
+    /// What an operator has to know of the retirement of these models on a day, each model once.
+    pub fn retirements<'m>(&self, models: impl Iterator<Item = &'m str>, today: Date) -> Vec<String> {
+        let mut said: Vec<String> = models.filter_map(|model| self.lookup(model)?.retirement(today)).collect();
+        said.sort_unstable();
+        said.dedup();
+        said
+    }
+
     /// The model of an id, an alias, or either with a date at its end (`claude-haiku-5-5-20261007`).
     pub fn lookup(&self, model: &str) -> Option<&ModelInfo> {
         let at = self.by_name.get(model).or_else(|| self.by_name.get(without_date(model)?))?;

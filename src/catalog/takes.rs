@@ -12,10 +12,15 @@ pub struct Takes {
     pub prefill: bool,
     /// Whether `tool_choice` may be of the types `any` and `tool`.
     pub forced_tools: bool,
-    /// The types of `thinking`.
+    /// The types of `thinking`. The first is what a request gets that says nothing of it.
     pub thinking: Vec<ThinkingType>,
+}
+
+impl Takes {
     /// Whether it thinks when a request says nothing of thinking. What it thinks counts into `max_tokens`.
-    pub thinks_by_default: bool,
+    pub fn thinks_by_default(&self) -> bool {
+        self.thinking.first().is_some_and(|first| *first != ThinkingType::Disabled)
+    }
 }
 
 /// Which of `temperature` and `top_p` a model accepts.

@@ -74,7 +74,12 @@ fn each_generation_takes_the_parameters_that_its_guide_names() {
         assert_eq!(takes.prefill, old, "{}: prefilled answers went with 4.6", model.id);
         assert_eq!(takes.sampling == Sampling::One, old, "{}", model.id);
         assert_eq!(takes.sampling == Sampling::Both, model.id.ends_with("4-6"), "{}", model.id);
-        assert_eq!(takes.thinks_by_default, !model.id.contains("-4-"), "{}: the 5 series thinks by default", model.id);
+        assert_eq!(
+            takes.thinks_by_default(),
+            !model.id.contains("-4-"),
+            "{}: the 5 series thinks by default",
+            model.id
+        );
     }
     for (id, forced) in [("claude-fable-5", true), ("claude-fable-5-1", false), ("claude-opus-5-5", false)] {
         assert_eq!(takes(id).forced_tools, forced, "{id}");

@@ -11,8 +11,10 @@ use crate::requests::{AuditFacts, AuditReport, audit as audit_stream, audit_file
 
 use super::args::AuditArgs;
 use super::failure::{Failure, Outcome};
+use super::observed::observed;
 use super::out;
-use super::setup::settings;
+use super::planned::today;
+use super::setup::{catalog, settings};
 
 /// Columns of the printed text.
 const WIDTH: usize = 100;
@@ -21,7 +23,7 @@ const WIDTH: usize = 100;
 pub(crate) fn audit(args: &AuditArgs) -> Outcome {
     let orgs = args.orgs.clone().unwrap_or_default();
     let settings = settings(args.config.as_deref(), &Overrides { orgs, ..Overrides::default() })?;
-    let catalog = Catalog::builtin();
+    let catalog = catalog(settings.catalog_file.as_deref())?;
     let facts = facts(&settings, &catalog);
     let report = match args.input == Path::new("-") {
         true => audit_stream(&args.input, io::stdin().lock(), &facts, &mut |_| {})
@@ -37,7 +39,8 @@ pub(crate) fn audit(args: &AuditArgs) -> Outcome {
     out::print(&format!("{printed}\n")).map(|_| if refused { 3 } else { 0 })
 }
 
-/// What the audit has to know of the orgs that the requests would go to; one org with the polite caps when there is none.
+/// What the audit has to know of the orgs that the requests would go to, one org with the polite caps when there is none;
+/// and of the answers of earlier runs.
 pub(crate) fn facts<'c>(settings: &Settings, catalog: &'c Catalog) -> AuditFacts<'c> {
     let n = settings.orgs.len() as u32;
     let mut facts = AuditFacts::assumed(catalog, today(), n);
@@ -48,6 +51,7 @@ pub(crate) fn facts<'c>(settings: &Settings, catalog: &'c Catalog) -> AuditFacts
     };
     facts.in_flight = Family::ALL.map(|family| cap(family).saturating_mul(settings.dispatch.procs));
     facts.sub_batch_size = settings.batch.size;
+    facts.observed = observed(&settings.runs_dir, catalog);
     facts
 }
 
@@ -82,9 +86,4 @@ fn in_words(report: &AuditReport, facts: &AuditFacts<'_>) -> String {
         lines.push("\nmoney and tokens are estimates from sizes in bytes; nothing was sent".to_owned());
     }
     lines.join("\n")
-}
-
-/// Today in UTC, as retirements are announced.
-fn today() -> jiff::civil::Date {
-    jiff::tz::TimeZone::UTC.to_datetime(jiff::Timestamp::now()).date()
 }

@@ -53,6 +53,11 @@ impl Pilot {
         Pilot { chosen, cost: Price::of(&indexed.input, &alone, setup, Route::Sync).cost }
     }
 
+    /// What it sends.
+    pub(crate) fn chosen(&self) -> &[RequestNo] {
+        &self.chosen
+    }
+
     /// How many requests it sends.
     pub(crate) fn len(&self) -> usize {
         self.chosen.len()

@@ -83,6 +83,11 @@ impl PlannedOrg {
         &self.label
     }
 
+    /// Whether there is a key for it.
+    pub(crate) fn has_key(&self) -> bool {
+        self.caps.is_some()
+    }
+
     fn of(spec: &OrgSpec) -> PlannedOrg {
         PlannedOrg { label: spec.label.clone(), host: host_of(&spec.base_url), caps: Some(spec.caps) }
     }
@@ -169,12 +174,8 @@ impl<'s> Ground<'s> {
     /// The plan for this work.
     pub(crate) fn plan(&self, work: &Work, model: &str, asked: &Asked) -> Plan {
         let mut plan = Plan::of(&self.knobs(work, model, asked), self.catalog);
-        let today: Option<jiff::civil::Date> = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string().parse().ok();
-        let mut models: Vec<&str> = work.groups.iter().map(|group| group.model.as_str()).chain([model]).collect();
-        models.sort_unstable();
-        models.dedup();
-        let retiring = models.iter().filter_map(|model| self.catalog.lookup(model)?.retirement(today?));
-        plan.notes.extend(retiring);
+        let models = work.groups.iter().map(|group| group.model.as_str()).chain([model]);
+        plan.notes.extend(self.catalog.retirements(models, today()));
         let without_key = self.without_key();
         if !without_key.is_empty() {
             plan.notes.push(format!("planned as if there were keys for {}", without_key.join(", ")));
@@ -283,6 +284,11 @@ fn group(model: &str, sums: &Sums) -> Group {
     let origin = Origin::assumed("answers of judge runs, at most max_tokens");
     let tokens = Tokens::plain(Figure::around(input, INPUT_INTERVAL, how), Figure { low, mid, high, origin });
     Group { model: model.to_owned(), n: sums.n, tokens }
+}
+
+/// Today in UTC, as retirements are announced.
+pub(crate) fn today() -> jiff::civil::Date {
+    jiff::tz::TimeZone::UTC.to_datetime(jiff::Timestamp::now()).date()
 }
 
 /// How long it is until a deadline; nothing when it has passed.

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::model::Money;
 use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
 use super::args::RunArgs;
+use super::console::PlannedRun;
 use super::drive::{Shown, runtime};
 use super::failure::Outcome;
+use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
-use super::planned::{Asked, Ground, Work};
+use super::planned::{Asked, Ground, Work, today};
 use super::run::expected_open;
 use super::setup::Setup;
 use super::{console, front::Front};
@@ -23,17 +24,18 @@ pub(crate) struct Planned {
     /// The plan in the making.
     pub draft: Draft,
     /// The run that it can be launched as; `None` for a plan of nothing but numbers.
-    pub run: Option<RunArgs>,
+    pub run: Option<PlannedRun>,
 }
 
 /// `fandeck run INPUT` on a terminal: the plan of the input, to be changed and launched.
-pub(crate) fn before_run(args: &RunArgs, indexed: &Indexed, asked: &Asked, setup: &Setup) -> Outcome {
+pub(crate) fn before_run(args: &RunArgs, kept: &KeptIndex, indexed: &Indexed, asked: &Asked, setup: &Setup) -> Outcome {
     let open = expected_open(indexed);
     let work = Work::of_input(&indexed.input, &open, &setup.catalog);
     let model = work.model().unwrap_or_default().to_owned();
     let named = args.input.display().to_string();
     let mut draft = draft(&Ground::of_setup(setup), &work, &model, asked, Some(named), &setup.catalog);
     draft.confirm_above = setup.confirm_above;
+    draft.max_cost = setup.limits.max_cost;
     let logging = Logging::start(Front::Screen, &setup.log_dir, "console".as_ref(), setup.scrubber.clone())?;
     let shown = Shown {
         front: Front::Screen,
@@ -41,7 +43,7 @@ pub(crate) fn before_run(args: &RunArgs, indexed: &Indexed, asked: &Asked, setup
         config: args.drive.config.clone(),
         leave_when_done: false,
     };
-    let planned = Planned { draft, run: Some(args.clone()) };
+    let planned = Planned { draft, run: Some(PlannedRun::new(args.clone(), Some(kept.clone()))) };
     runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
 
@@ -69,10 +71,12 @@ pub(crate) fn draft(
         label: org.label().to_owned(),
         caps: ground.caps_of(org),
         chosen: true,
+        has_key: org.has_key(),
     });
     let orgs = orgs.collect();
     let mut draft = Draft::new(input, knobs, orgs, learnt, Arc::clone(catalog));
-    draft.confirm_above = Money(u64::MAX);
+    draft.today = Some(today());
+    draft.replan();
     draft
 }
 

@@ -70,6 +70,15 @@ fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Inde
 
 /// Takes the directory and reads back what is durable.
 pub(crate) fn open(args: &ResumeArgs, setup: &Setup) -> Result<(Ready, Indexed), Failure> {
+    open_with(args, setup, index)
+}
+
+/// As [`open`], with an index that may be there already.
+pub(crate) fn open_with(
+    args: &ResumeArgs,
+    setup: &Setup,
+    index: impl FnOnce(&Path) -> Result<Arc<Input>, Failure>,
+) -> Result<(Ready, Indexed), Failure> {
     let (dir, run, mut state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
     if Simulated::of_run(&run).is_some() {
         // Batches of a simulated API ended with the process that served it, and their answers were never paid.

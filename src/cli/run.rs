@@ -15,6 +15,7 @@ use super::drive::{Shown, drive, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
+use super::kept_index::KeptIndex;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
@@ -29,20 +30,20 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
         return Err(Failure::usage("- reads requests from standard input, which is a terminal; pipe a file into it"));
     }
     // A file is validated before a directory is made for it; standard input has to be kept somewhere first.
-    let early = if from_stdin { None } else { Some(index(&args.input)?) };
+    let early = if from_stdin { None } else { Some(KeptIndex::of(&args.input)?) };
     let setup = Setup::for_a_run(&args.drive, front)?;
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    if let (Front::Screen, false, Some(input)) = (front, args.drive.yes, &early) {
+    if let (Front::Screen, false, Some(kept)) = (front, args.drive.yes, &early) {
         // Refused before anybody looks at a plan; let go again, so that one who leaves leaves no directory behind.
         drop(RunDir::claim(&path).map_err(|error| store_failure(&error))?);
-        let indexed = with_cache(Arc::clone(input), setup.cache_dir.as_deref())?;
-        return planner::before_run(args, &indexed, &asked(args, &setup), &setup);
+        let indexed = with_cache(Arc::clone(kept.input()), setup.cache_dir.as_deref())?;
+        return planner::before_run(args, kept, &indexed, &asked(args, &setup), &setup);
     }
     let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
     // Before the run is made, so that a place that takes no log leaves no run behind.
     let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
-        Some(input) => input,
+        Some(kept) => Arc::clone(kept.input()),
         None => {
             let to = claim.spool_path();
             spool(io::stdin().lock(), &to).map_err(|error| {
@@ -99,7 +100,7 @@ impl NewRun {
 }
 
 /// What the operator asks of the plan.
-fn asked(args: &RunArgs, setup: &Setup) -> Asked {
+pub(crate) fn asked(args: &RunArgs, setup: &Setup) -> Asked {
     Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() }
 }
 

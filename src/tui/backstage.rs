@@ -10,6 +10,8 @@ use crate::engine::EngineHandle;
 use crate::model::browse::{Page, Query, RequestDetail};
 use crate::model::{CostPref, Counts, Finding, Money, PathChoice, RequestNo, Route, RunStatus, Wall};
 
+use super::screens::planner::Draft;
+
 /// Does errands for the screens. The future is polled on the thread of the screen: whatever computes, reads files or waits
 /// has to do so elsewhere.
 pub trait Backstage: Send + Sync {
@@ -85,6 +87,17 @@ pub enum Errand {
     AuditInput,
     /// Run the input that is planned: told by [`Answer::Attached`].
     Launch(LaunchOrder),
+    /// Find out what a pilot of the input that is planned would send, and for how much: told by [`Answer::PilotAssessed`].
+    AssessPilot(LaunchOrder),
+    /// Send a pilot: told by [`Answer::Piloting`].
+    Pilot {
+        /// With these orgs and lanes.
+        order: LaunchOrder,
+        /// What the operator agreed to; refused when it would be more or dearer by now.
+        agreed: PilotTerms,
+    },
+    /// The pilot has come to rest: plan again with what it measured. Told by [`Answer::Measured`].
+    Measure,
 }
 
 /// A run as it was planned and agreed to.
@@ -108,10 +121,33 @@ pub struct LaunchOrder {
     pub agreed: u64,
 }
 
+/// What a pilot would send, and for how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PilotTerms {
+    /// Requests.
+    pub n: u64,
+    /// What they are expected to cost on the sync path; `None` when a price is not known.
+    pub expected: Option<Money>,
+    /// At the least and at the most.
+    pub range: (Money, Money),
+}
+
+/// What a pilot came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piloted {
+    /// The plan of what is left, with what is known now.
+    pub draft: Box<Draft>,
+    /// What came of it, in words; an error when too little was answered to measure anything by it.
+    pub said: Result<String, String>,
+}
+
 impl Errand {
     /// Whether another run would be shown by it, in place of the one that is shown.
     pub fn attaches(&self) -> bool {
-        matches!(self, Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_))
+        matches!(
+            self,
+            Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_) | Errand::Pilot { .. }
+        )
     }
 }
 
@@ -128,6 +164,12 @@ pub enum Answer {
     Request(RequestNo, Result<Box<RequestDetail>, String>),
     /// What the audit of the input found, the worst first.
     Audited(Result<Vec<Finding>, String>),
+    /// What a pilot would send.
+    PilotAssessed(LaunchOrder, Result<PilotTerms, String>),
+    /// A pilot is being sent: its pictures, while the planner stays in view.
+    Piloting(Result<Attached, String>),
+    /// What a pilot came to.
+    Measured(Result<Piloted, String>),
     /// What a resume would send.
     Assessed(Result<Assessment, String>),
     /// Something was done; in words.

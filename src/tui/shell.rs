@@ -236,7 +236,7 @@ impl Shell {
             }
             Wake::Answer(ticket, outcome) => Some(Msg::Answered { ticket, outcome }),
             Wake::Told(ticket, answer) => {
-                if let Answer::Attached(Ok(attached)) = &answer {
+                if let Answer::Attached(Ok(attached)) | Answer::Piloting(Ok(attached)) = &answer {
                     self.attach(attached);
                 }
                 Some(Msg::Told { ticket, answer })

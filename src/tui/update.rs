@@ -119,6 +119,7 @@ pub const LINGER: Duration = Duration::from_secs(3);
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     let mut reactions = take(ui, msg, snapshot, now);
     reactions.extend(screens::requests::settle(ui, snapshot, now));
+    reactions.extend(screens::planner::pilot::settle(ui, snapshot));
     reactions
 }
 
@@ -400,6 +401,7 @@ fn click(ui: &mut UiState, column: u16, row: u16, snapshot: &Snapshot, now: Mono
     match at(ui, snapshot, column, row) {
         Some(Target::Choice(action)) => dialog(ui, action, snapshot, now),
         Some(Target::Screen(screen)) => act(ui, screen.action(), snapshot, now),
+        Some(Target::Press(action)) => act(ui, action, snapshot, now),
         Some(target) => screens::click(ui, target, snapshot, now),
         None => Vec::new(),
     }

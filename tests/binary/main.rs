@@ -17,6 +17,7 @@ mod input;
 mod money;
 mod pipes;
 mod plan;
+mod planner;
 mod runs;
 mod screen;
 mod secrets;

@@ -19,7 +19,6 @@ use crate::tui::keymap::Keymap;
 use crate::tui::theme::Theme;
 use crate::tui::{self, TuiExit};
 
-use super::args::RunArgs;
 use super::drive::{Driving, Ending, RUN, Shown};
 use super::failure::{Failure, Outcome};
 use super::launch::Specs;
@@ -29,6 +28,8 @@ use super::planner::Planned;
 use super::sabotage;
 use super::setup;
 use super::signals::{Ended, Signals};
+
+pub(crate) use plan::PlannedRun;
 
 /// What the screens ask of the product, done on its runtime, off their thread.
 #[derive(Clone)]
@@ -40,7 +41,7 @@ struct Inner {
     config: Option<PathBuf>,
     requests: Arc<requests::Requests>,
     /// The run that is planned.
-    planned: Option<RunArgs>,
+    planned: Option<Arc<PlannedRun>>,
     /// Where the log goes; rescued answers go beside it.
     log_file: PathBuf,
     /// The run that is driven, or was driven last and has not been seen to rest.
@@ -55,13 +56,13 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Console {
     /// For the runtime that it is called in.
-    fn new(config: Option<&Path>, log_file: &Path, planned: Option<RunArgs>) -> Console {
+    fn new(config: Option<&Path>, log_file: &Path, planned: Option<PlannedRun>) -> Console {
         Console(Arc::new(Inner {
             runtime: Handle::current(),
             config: config.map(Path::to_owned),
             requests: Arc::default(),
             log_file: log_file.to_owned(),
-            planned,
+            planned: planned.map(Arc::new),
             driven: Mutex::default(),
             endings: Mutex::default(),
         }))
@@ -82,15 +83,24 @@ impl Console {
     /// Lets go of the directory of a run that was driven here and has come to rest, so that it can be taken again.
     async fn settle(&self) {
         let at_rest = lock(&self.0.driven).take_if(|driving| driving.is_over());
-        if let Some(driving) = at_rest
-            && let Ok(ending) = driving.rest(&self.0.log_file).await
-        {
-            self.note(&ending, &Ended::default());
+        let Some(driving) = at_rest else { return };
+        let is_pilot = self.is_pilot(&driving);
+        if let Ok(ending) = driving.rest(&self.0.log_file).await {
+            self.note(&ending, &Ended::default(), is_pilot);
         }
     }
 
-    fn note(&self, ending: &Ending, by_signal: &Ended) {
-        let exit_code = ending.close(by_signal);
+    /// Whether it is the pilot of what is planned.
+    fn is_pilot(&self, driving: &Driving) -> bool {
+        self.0.planned.as_ref().and_then(|planned| planned.begun()).is_some_and(|dir| dir == driving.dir)
+    }
+
+    fn note(&self, ending: &Ending, by_signal: &Ended, is_pilot: bool) {
+        let exit_code = match ending.close(by_signal) {
+            // Incomplete is what a pilot leaves by design.
+            4 if is_pilot => 0,
+            other => other,
+        };
         lock(&self.0.endings).push((Arc::clone(&ending.snapshot), exit_code));
     }
 
@@ -163,14 +173,41 @@ impl Backstage for Console {
                 })
             }
             Errand::AuditInput => {
-                let Some(args) = self.0.planned.clone() else { return nothing_planned() };
-                self.spawn(async move { Answer::Audited(blocking(move || plan::audit(&args)).await) })
+                let Some(planned) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move { Answer::Audited(blocking(move || plan::audit(&planned)).await) })
             }
             Errand::Launch(order) => {
-                let Some(args) = self.0.planned.clone() else { return nothing_planned() };
+                let Some(planned) = self.0.planned.clone() else { return nothing_planned() };
                 self.spawn(async move {
                     console.settle().await;
-                    Answer::Attached(plan::launch(console, args, order).await)
+                    Answer::Attached(plan::launch(console, planned, order).await)
+                })
+            }
+            Errand::AssessPilot(order) => {
+                let Some(planned) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move {
+                    console.settle().await;
+                    let seen = order.clone();
+                    let terms = blocking(move || plan::assess_pilot(&planned, &seen)).await;
+                    Answer::PilotAssessed(order, terms)
+                })
+            }
+            Errand::Pilot { order, agreed } => {
+                let Some(planned) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move {
+                    console.settle().await;
+                    Answer::Piloting(plan::pilot(console, planned, order, agreed).await)
+                })
+            }
+            Errand::Measure => {
+                let Some(planned) = self.0.planned.clone() else { return nothing_planned() };
+                self.spawn(async move {
+                    console.settle().await;
+                    let ending = lock(&console.0.endings).last().map(|(snapshot, _)| Arc::clone(snapshot));
+                    let Some(ending) = ending else {
+                        return Answer::Measured(Err("internal error: the pilot has no end".to_owned()));
+                    };
+                    Answer::Measured(blocking(move || plan::measure(&planned, &ending)).await)
                 })
             }
             Errand::Delete { dir, run_id, done } => self.spawn(async move {
@@ -235,11 +272,12 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
             let stop = Signals::listen()?.stop(driving.handle.clone(), RUN, by_signal.clone());
             watcher = Some(tokio::spawn(stop));
         }
+        let is_pilot = console.is_pilot(&driving);
         let ending = driving.rest(&logging.file).await?;
         if let Some(watcher) = watcher {
             watcher.abort();
         }
-        console.note(&ending, &by_signal);
+        console.note(&ending, &by_signal, is_pilot);
     }
     exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
     let endings = std::mem::take(&mut *lock(&console.0.endings));

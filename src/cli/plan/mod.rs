@@ -13,7 +13,7 @@ use crate::store::{Last, stamp};
 use crate::tui::screens::planner::Draft;
 
 use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
-use super::console;
+use super::console::{self, PlannedRun};
 use super::deadline;
 use super::drive::{Shown, runtime};
 use super::failure::{Failure, Outcome};
@@ -108,7 +108,8 @@ fn planned(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: 
     let named = run.as_ref().map(|run| run.input.display().to_string());
     let mut draft = planner::draft(&ground, &work, &model, asked, named, catalog);
     draft.confirm_above = settings.confirm_above_usd;
-    Ok(Planned { draft, run })
+    draft.max_cost = settings.limits.max_cost;
+    Ok(Planned { draft, run: run.map(|run| PlannedRun::new(run, None)) })
 }
 
 /// The run that a plan of an input is launched as.

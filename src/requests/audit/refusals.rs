@@ -156,7 +156,7 @@ fn thinking(row: &Row<'_>, takes: &Takes, add: &mut dyn FnMut(Refusal)) {
     {
         add(Refusal::Budget);
     }
-    let thinks = matches!(kind, Some(ThinkingType::Adaptive)) || (kind.is_none() && takes.thinks_by_default);
+    let thinks = matches!(kind, Some(ThinkingType::Adaptive)) || (kind.is_none() && takes.thinks_by_default());
     if thinks && (1..LITTLE_FOR_A_THINKER).contains(&row.max_tokens) {
         add(Refusal::CutByThinking);
     }

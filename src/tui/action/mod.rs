@@ -208,6 +208,8 @@ pub enum Action {
     PanelUp,
     /// Launch what is planned; asks first.
     Launch,
+    /// Send a few of the requests to measure what the plan assumes, asks first; stops those that are being sent.
+    Pilot,
     /// Hold the picture, or let it go on.
     Freeze,
     /// Copy what is selected.

@@ -7,8 +7,9 @@ use super::Screen;
 use crate::tui::action::Context::{Live, Log};
 use crate::tui::action::{Action, ActionInfo, changing, entry};
 use crate::tui::attention::Called;
-use crate::tui::backstage::Attached;
+use crate::tui::backstage::{Attached, Driver};
 use crate::tui::commands::{change_cap, pause_org, say, send};
+use crate::tui::screens::planner::Piloting;
 use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::update::{LogMove, Reaction};
 use crate::tui::view;
@@ -236,8 +237,19 @@ fn of_org(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), Strin
     }
 }
 
-/// Another run is shown from now on, or could not be. What the screens remembered of the one before is forgotten; the shell
-/// has changed the picture already.
+/// Forgets what the screens remembered of the run before.
+pub(super) fn begin(ui: &mut UiState, driver: Driver, now: Mono) {
+    ui.driver = driver;
+    ui.live = LiveUi::default();
+    ui.batches = super::batches::BatchesUi::default();
+    ui.requests = super::requests::RequestsUi::default();
+    (ui.leaving, ui.over_since, ui.engine_gone) = (None, None, false);
+    (ui.frozen, ui.called) = (None, Called::default());
+    ui.asked.clear();
+    ui.pictured_at = now;
+}
+
+/// Another run is shown from now on, or could not be. The shell has changed the picture already.
 pub(super) fn attached(
     ui: &mut UiState,
     attached: Result<Attached, String>,
@@ -246,14 +258,8 @@ pub(super) fn attached(
 ) -> Vec<Reaction> {
     match attached {
         Ok(Attached { driver, .. }) => {
-            ui.driver = driver;
-            ui.live = LiveUi::default();
-            ui.batches = super::batches::BatchesUi::default();
-            ui.requests = super::requests::RequestsUi::default();
-            (ui.leaving, ui.over_since, ui.engine_gone) = (None, None, false);
-            (ui.frozen, ui.called) = (None, Called::default());
-            ui.asked.clear();
-            ui.pictured_at = now;
+            begin(ui, driver, now);
+            ui.planner.pilot = Piloting::default();
             ui.go_to(Screen::Live);
             if let Some(run) = snapshot.runs.first() {
                 say(ui, format!("shown: {}", run.dir), Tone::Good, now);

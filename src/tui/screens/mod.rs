@@ -139,7 +139,7 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Screen::Live => live::act(ui, action, snapshot, now),
         Screen::Batches => batches::act(ui, action, snapshot, now),
         Screen::Log => log::act(ui, action),
-        Screen::Planner => planner::act(ui, action, now),
+        Screen::Planner => planner::act(ui, action, snapshot, now),
         Screen::Requests => requests::act(ui, action, snapshot, now),
     }
 }
@@ -165,7 +165,12 @@ pub(super) fn click(ui: &mut UiState, target: Target, snapshot: &Snapshot, now: 
         Target::Knob(knob, part) => planner::click(ui, knob, part, now),
         Target::Panel(panel) => planner::show_panel(ui, panel),
         Target::Request(at) => requests::click(ui, at, now),
-        Target::RequestInFull | Target::Screen(_) | Target::Log | Target::Help | Target::Choice(_) => {}
+        Target::RequestInFull
+        | Target::Screen(_)
+        | Target::Log
+        | Target::Help
+        | Target::Press(_)
+        | Target::Choice(_) => {}
     }
     Vec::new()
 }
@@ -185,8 +190,8 @@ pub(super) fn wheel(ui: &mut UiState, target: Target, down: bool, snapshot: &Sna
             planner::wheel(ui, knob, down);
             Vec::new()
         }
-        Target::Panel(_) => planner::act(ui, if down { Action::PanelDown } else { Action::PanelUp }, now),
-        Target::Screen(_) | Target::Help | Target::Choice(_) => Vec::new(),
+        Target::Panel(_) => act(ui, if down { Action::PanelDown } else { Action::PanelUp }, snapshot, now),
+        Target::Screen(_) | Target::Help | Target::Press(_) | Target::Choice(_) => Vec::new(),
     }
 }
 
@@ -210,6 +215,18 @@ pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: M
         Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
         Answer::Audited(found) => {
             planner::audited(ui, found);
+            Vec::new()
+        }
+        Answer::PilotAssessed(order, terms) => {
+            planner::pilot::assessed(ui, order, terms, now);
+            Vec::new()
+        }
+        Answer::Piloting(attached) => {
+            planner::pilot::began(ui, attached.map(|attached| attached.driver), now);
+            Vec::new()
+        }
+        Answer::Measured(piloted) => {
+            planner::pilot::measured(ui, piloted, now);
             Vec::new()
         }
         Answer::Assessed(assessed) => runs::assessed(ui, assessed, now),

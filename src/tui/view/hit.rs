@@ -28,8 +28,10 @@ pub enum Target {
     Log,
     /// The help.
     Help,
-    /// A button.
+    /// A button of a dialog.
     Choice(Action),
+    /// A button of a screen: as its key.
+    Press(Action),
     /// A knob of the planner.
     Knob(Knob, KnobPart),
     /// A panel of the planner, or its name.

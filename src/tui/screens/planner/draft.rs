@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::civil::Date;
+
 use crate::catalog::Catalog;
 use crate::model::{CostPref, Family, Finding, Money, PathChoice, Severity};
 use crate::plan::{Figure, Group, Knobs, Latency, Limits, OrgKnobs, Plan, Tokens};
@@ -68,6 +70,8 @@ pub struct OrgChoice {
     pub caps: [u32; Family::COUNT],
     /// Whether requests go to it.
     pub chosen: bool,
+    /// Whether there is a key for it: without one it can be planned with, and nothing can be sent.
+    pub has_key: bool,
 }
 
 /// What is known of a model from measurement or from the input.
@@ -128,6 +132,10 @@ pub struct Draft {
     pub scroll: usize,
     /// A launch that is projected to cost more is agreed to by typing its dollars.
     pub confirm_above: Money,
+    /// What the run may cost at most, as it is configured.
+    pub max_cost: Option<Money>,
+    /// The day of the plan, for the retirement of models; without it nothing is said of that.
+    pub today: Option<Date>,
 }
 
 impl Draft {
@@ -150,6 +158,8 @@ impl Draft {
             panel: Panel::default(),
             scroll: 0,
             confirm_above: Money(u64::MAX),
+            max_cost: None,
+            today: None,
             input,
             orgs,
             learnt,
@@ -160,8 +170,30 @@ impl Draft {
     }
 
     /// Makes the plan again.
-    fn replan(&mut self) {
+    pub fn replan(&mut self) {
         self.plan = Plan::of(&self.knobs, &self.catalog);
+        let models = self.knobs.groups.iter().map(|group| group.model.as_str()).chain([self.knobs.model.as_str()]);
+        let retiring = self.today.map_or(Vec::new(), |today| self.catalog.retirements(models, today));
+        self.plan.notes.extend(retiring);
+        let without_key = self.without_key();
+        if !without_key.is_empty() {
+            self.plan.notes.push(format!("planned as if there were keys for {}", without_key.join(", ")));
+        }
+    }
+
+    /// Takes over what another draft of the same input knows: its work and its measurements. What the operator has set
+    /// stays, but for tokens, which are measured now.
+    pub(super) fn learn(&mut self, fresh: Draft) {
+        (self.groups, self.learnt) = (fresh.groups, fresh.learnt);
+        (self.knobs.n_total, self.knobs.n_cached) = (fresh.knobs.n_total, fresh.knobs.n_cached);
+        self.knobs.sub_batch_s = fresh.knobs.sub_batch_s;
+        let model = self.knobs.model.clone();
+        self.set_model(&model);
+    }
+
+    /// Whether the requests of the input name several models.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.groups.iter().any(|group| group.model != self.model_of_input)
     }
 
     /// The last knob.
@@ -311,6 +343,11 @@ impl Draft {
             limits: limits.and_then(|limits| limits.get(&org.label)).cloned().unwrap_or_default(),
         };
         self.knobs.orgs = self.orgs.iter().filter(|org| org.chosen).map(org).collect();
+    }
+
+    /// The orgs that are chosen and have no key, by label.
+    pub(super) fn without_key(&self) -> Vec<&str> {
+        self.orgs.iter().filter(|org| org.chosen && !org.has_key).map(|org| org.label.as_str()).collect()
     }
 
     /// The orgs that are chosen, by label.

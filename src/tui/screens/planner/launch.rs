@@ -5,7 +5,7 @@ use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder};
 use crate::tui::state::{Ask, Deed, UiState};
 
-use super::Draft;
+use super::{Draft, Piloting};
 
 /// Whether the plan can be launched as it is.
 ///
@@ -23,6 +23,13 @@ pub(super) fn may_launch(draft: &Draft, ui: &UiState, snapshot: &Snapshot) -> Re
     }
     if draft.knobs.orgs.is_empty() {
         return Err("no org is chosen".to_owned());
+    }
+    let without_key = draft.without_key();
+    if !without_key.is_empty() {
+        return Err(format!("there is no key for {}: switch it off, or set its key", without_key.join(", ")));
+    }
+    if matches!(ui.planner.pilot, Piloting::Asked | Piloting::Measuring) {
+        return Err("a pilot is on its way".to_owned());
     }
     if ui.driver == Driver::Here && !ui.is_over(snapshot) {
         return Err("a run goes on here; end it first".to_owned());
@@ -47,6 +54,11 @@ pub(super) fn question(draft: &Draft) -> Ask {
         format!("cost   {cost}"),
         format!("orgs   {}", orgs.join(", ")),
     ];
+    if let Some(limit) = draft.max_cost {
+        let is_below = plan.chosen.cost_usd.is_some_and(|cost| limit < cost);
+        let then = if is_below { ": probably used up before the end, and the run then ends incomplete" } else { "" };
+        lines.push(format!("budget {}{then}", format::money(limit)));
+    }
     if errors > 0 {
         lines.push(format!("The audit says that the API will refuse {} of them.", format::count(errors)));
     }
@@ -56,7 +68,7 @@ pub(super) fn question(draft: &Draft) -> Ask {
 }
 
 /// What was agreed to.
-fn order(draft: &Draft) -> LaunchOrder {
+pub(super) fn order(draft: &Draft) -> LaunchOrder {
     let knobs = &draft.knobs;
     LaunchOrder {
         path: knobs.path,

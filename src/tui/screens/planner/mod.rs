@@ -9,6 +9,7 @@ pub mod entry;
 pub mod knob;
 pub mod ladder;
 mod launch;
+pub mod pilot;
 #[cfg(test)]
 pub(in crate::tui) mod tests;
 
@@ -23,6 +24,7 @@ use crate::tui::update::Reaction;
 
 pub use draft::{Audited, Draft, Learnt, OrgChoice, Panel};
 pub use knob::Knob;
+pub use pilot::Piloting;
 
 /// What the planner adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[
@@ -32,6 +34,14 @@ pub const ACTIONS: &[ActionInfo] = &[
         &["enter"],
         "launch it; repeats the cost and asks",
         Some("launch"),
+        &[Planner],
+    )),
+    destroying(action(
+        Action::Pilot,
+        "pilot",
+        &["p"],
+        "measure by a few requests; asks; again: ends it",
+        Some("pilot"),
         &[Planner],
     )),
     action(Action::KnobUp, "knob-up", &["right", "+", "=", "space", "l"], "turn the knob up", Some("turn"), &[Planner]),
@@ -52,6 +62,8 @@ pub struct PlannerUi {
     pub field: TextField,
     /// What a dear launch asks: it is agreed to by typing its dollars.
     pub asks: Option<Ask>,
+    /// Where the pilot is.
+    pub pilot: Piloting,
 }
 
 /// Why an action is of no use now.
@@ -64,12 +76,16 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         (None, _) if own => Err("nothing is planned: fandeck plan, or fandeck run FILE".to_owned()),
         (Some(draft), Action::KnobUp | Action::KnobDown | Action::EditKnob) => draft.may_change(),
         (Some(draft), Action::Launch) => launch::may_launch(draft, ui, snapshot),
+        (Some(draft), Action::Pilot) => pilot::may_pilot(draft, ui, snapshot),
         _ => Ok(()),
     }
 }
 
 /// What an action does here.
-pub(super) fn act(ui: &mut UiState, action: Action, _now: Mono) -> Vec<Reaction> {
+pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    if action == Action::Pilot {
+        return pilot::press(ui, snapshot, now);
+    }
     let Some(draft) = &mut ui.planner.draft else { return Vec::new() };
     match action {
         Action::MoveDown => draft.move_focus(1),

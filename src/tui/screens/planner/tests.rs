@@ -26,8 +26,12 @@ pub(in crate::tui) fn draft(input: Option<&str>) -> Draft {
         _ => org,
     });
     let knobs = Knobs::assumed(141_600, "claude-haiku-4-5", orgs.to_vec(), &catalog);
-    let choice =
-        |label: &str| OrgChoice { label: label.to_owned(), caps: Family::ALL.map(Family::default_cap), chosen: true };
+    let choice = |label: &str| OrgChoice {
+        label: label.to_owned(),
+        caps: Family::ALL.map(Family::default_cap),
+        chosen: true,
+        has_key: true,
+    };
     let orgs = labels.map(choice).to_vec();
     Draft::new(
         input.map(str::to_owned),
@@ -249,6 +253,82 @@ fn the_input_is_audited_once_when_the_planner_is_shown() {
     let answer = crate::tui::backstage::Answer::Audited(Err("failed to open it".to_owned()));
     update(&mut ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), Mono::ZERO);
     assert_eq!(plan_of(&ui).audited, Audited::Failed("failed to open it".to_owned()));
+}
+
+#[test]
+fn retirements_keys_that_are_missing_and_a_budget_are_said_where_the_launch_is_decided() {
+    let mut ui = screen(Some("judge.jsonl"));
+    let draft = ui.planner.draft.as_mut().unwrap();
+    draft.today = Some(jiff::civil::date(2100, 1, 1));
+    draft.max_cost = Some(crate::model::Money::from_usd(20.0));
+    draft.orgs[1].has_key = false;
+    draft.set_model("claude-sonnet-4-5");
+    let notes = plan_of(&ui).plan.notes.join("\n");
+    assert!(notes.contains("claude-sonnet-4-5") && notes.contains("404"), "{notes}");
+    assert!(notes.contains("planned as if there were keys for batch"), "{notes}");
+    ui.planner.draft.as_mut().unwrap().set_model("claude-haiku-4-5");
+    press(&mut ui, &[Action::Launch]);
+    assert!(ui.overlay.is_none() && ui.toast.as_ref().unwrap().text.contains("no key for batch"));
+    focus(&mut ui, Knob::Org(1));
+    press(&mut ui, &[Action::KnobUp, Action::Launch]);
+    assert!(!plan_of(&ui).plan.notes.iter().any(|note| note.contains("keys for")));
+    let Some(Overlay::Confirm { ask, .. }) = &ui.overlay else { panic!("no gate") };
+    let text = ask.lines.join("\n");
+    assert!(text.contains("budget $20.00: probably used up before the end"), "{text}");
+}
+
+/// A picture of a run of the pilot.
+fn picture(status: crate::model::RunStatus) -> Snapshot {
+    let mut snapshot = crate::report::fixtures::finished();
+    snapshot.runs.iter_mut().for_each(|run| run.status = status);
+    snapshot
+}
+
+#[test]
+fn a_pilot_is_priced_asked_for_and_measured_and_what_the_operator_has_set_stays() {
+    let mut ui = screen(Some("judge.jsonl"));
+    focus(&mut ui, Knob::Procs);
+    press(&mut ui, &[Action::KnobUp]);
+    let reactions = update(&mut ui, Msg::Act(Action::Pilot), &Snapshot::default(), Mono::ZERO);
+    let [Reaction::Ask { errand: Errand::AssessPilot(order), .. }] = &reactions[..] else { panic!("{reactions:?}") };
+    let terms = crate::tui::backstage::PilotTerms {
+        n: 40,
+        expected: Some(crate::model::Money::from_usd(0.05)),
+        range: (crate::model::Money::from_usd(0.02), crate::model::Money::from_usd(0.1)),
+    };
+    pilot::assessed(&mut ui, order.clone(), Ok(terms.clone()), Mono::ZERO);
+    let Some(Overlay::Confirm { ask, .. }) = &ui.overlay else { panic!("no gate") };
+    let text = ask.lines.join("\n");
+    assert!(text.contains("40 of the 141,600 requests") && text.contains("$0.0500 expected"), "{text}");
+    let reactions = update(&mut ui, Msg::Act(Action::Agree), &Snapshot::default(), Mono::ZERO);
+    assert!(matches!(&reactions[..], [Reaction::Ask { errand: Errand::Pilot { agreed, .. }, .. }] if *agreed == terms));
+    pilot::began(&mut ui, Ok(crate::tui::backstage::Driver::Here), Mono::ZERO);
+    let going = picture(crate::model::RunStatus::Running);
+    let asks = |reactions: &[Reaction]| reactions.iter().any(|one| matches!(one, Reaction::Ask { .. }));
+    assert!(!asks(&update(&mut ui, Msg::Picture, &going, Mono::ZERO)));
+    assert!(matches!(update(&mut ui, Msg::Act(Action::Launch), &going, Mono::ZERO)[..], []) && ui.overlay.is_none());
+    // The key ends it.
+    let ended = update(&mut ui, Msg::Act(Action::Pilot), &going, Mono::ZERO);
+    assert!(matches!(ended[..], [Reaction::Send { command: crate::model::Command::DrainRun { .. }, .. }]), "{ended:?}");
+    let over = picture(crate::model::RunStatus::Incomplete);
+    let reactions = update(&mut ui, Msg::Picture, &over, Mono::ZERO);
+    assert!(reactions.contains(&Reaction::Ask { ticket: 0, errand: Errand::Measure }), "{reactions:?}");
+    assert!(!asks(&update(&mut ui, Msg::Picture, &over, Mono::ZERO)));
+    let mut fresh = draft(Some("judge.jsonl"));
+    fresh.knobs.n_cached = 40;
+    let by_pilot = crate::plan::Origin::Measured { by: "pilot".to_owned(), n: 40, at: "now".to_owned() };
+    let measured = Figure { low: 8.0, mid: 9.0, high: 10.0, origin: by_pilot };
+    let mut tokens = fresh.knobs.tokens.clone();
+    tokens.output = measured.clone();
+    fresh.learnt.get_mut("claude-haiku-4-5").unwrap().tokens = Some(tokens);
+    let cost = plan_of(&ui).plan.sync.cost_usd;
+    let piloted = crate::tui::backstage::Piloted { draft: Box::new(fresh), said: Ok("40 answers".to_owned()) };
+    pilot::measured(&mut ui, Ok(piloted), Mono::ZERO);
+    let draft = plan_of(&ui);
+    assert_eq!((draft.plan.n_to_send, &draft.knobs.tokens.output, draft.knobs.dispatch.procs), (141_560, &measured, 2));
+    assert!(draft.plan.sync.cost_usd < cost, "both routes stand on what was measured");
+    press(&mut ui, &[Action::Pilot]);
+    assert!(ui.toast.as_ref().unwrap().text.contains("measured already"));
 }
 
 /// The launch that a press of the key and a `y` order.

@@ -70,6 +70,11 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
                 Some(short) if width(&value) > room => short.to_owned(),
                 _ => value,
             };
+            // Limits that have no room are among the figures.
+            let value = match value.split_once(" · ") {
+                Some((cap, _)) if matches!(knob, Knob::Org(_)) && width(&value) > room => cap.to_owned(),
+                _ => value,
+            };
             let value = cut(&value, room).into_owned();
             let off = matches!(knob, Knob::Org(ix) if draft.orgs.get(ix).is_some_and(|org| !org.chosen));
             let style = if off { theme.dim } else { theme.text };

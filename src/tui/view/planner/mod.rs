@@ -5,6 +5,7 @@
 mod chart;
 mod knobs;
 mod panels;
+mod pilot;
 mod routes;
 mod table;
 #[cfg(test)]
@@ -98,6 +99,9 @@ pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
     if places.knobs.contains(here) {
         return knobs::hit(draft, places.knobs, here).map(|(knob, part)| Target::Knob(knob, part));
     }
+    if pilot::button(ui, places.title).contains(here) {
+        return Some(Target::Press(Action::Pilot));
+    }
     if places.tabs.contains(here) {
         return panels::tab_at(places.tabs, here).map(Target::Panel);
     }
@@ -129,7 +133,13 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         (None, Some(run)) => format!("   this run: {}, {}", run.path, harmless(&run.route_reason)),
         _ => String::new(),
     };
-    put(buf, places.title, 0, [styled(words::title(draft), theme.strong), styled(of_run, theme.dim)]);
+    put(
+        buf,
+        places.title,
+        0,
+        [styled(words::title(draft, places.title.width), theme.strong), styled(of_run, theme.dim)],
+    );
+    pilot::render(buf, scene, places.title);
     knobs::render(buf, scene, draft, places.knobs);
     if places.routes.height == 0 {
         return routes::in_brief(buf, scene, draft, places.verdict);

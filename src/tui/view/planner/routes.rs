@@ -8,7 +8,7 @@ use crate::model::Route;
 use crate::plan::{DeadlineView, RouteView};
 use crate::report::format;
 use crate::report::text::{cut, fit, harmless, wrap};
-use crate::tui::screens::planner::Draft;
+use crate::tui::screens::planner::{Draft, Piloting};
 
 use super::super::{Scene, put, styled};
 use super::words;
@@ -108,7 +108,14 @@ pub(super) fn verdict(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: 
     let theme = scene.theme;
     let plan = &draft.plan;
     let reason = format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason);
-    let mut lines = vec![(reason, theme.good)];
+    let mut lines = Vec::new();
+    if let Piloting::Done(said) = &scene.ui.planner.pilot {
+        lines.push(match said {
+            Ok(said) => (said.clone(), theme.info),
+            Err(said) => (said.clone(), theme.bad),
+        });
+    }
+    lines.push((reason, theme.good));
     if let Some(deadline) = &plan.deadline {
         let style = if deadline.is_kept { theme.good } else { theme.bad };
         lines.push((format!("deadline in {}: {}", words::span(deadline.in_s as f64), deadline.words), style));

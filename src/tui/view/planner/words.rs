@@ -6,10 +6,14 @@ use crate::report::format;
 use crate::report::text::harmless;
 use crate::tui::screens::planner::{Draft, Knob, entry};
 
+/// Columns of a title that has no room for words that say nothing new.
+const NARROW: u16 = 60;
+
 /// What is planned.
-pub(super) fn title(draft: &Draft) -> String {
+pub(super) fn title(draft: &Draft, columns: u16) -> String {
     let plan = &draft.plan;
     let what = match &draft.input {
+        Some(input) if columns < NARROW => harmless(input).into_owned(),
         Some(input) => format!("plan of {}", harmless(input)),
         None => "what if".to_owned(),
     };
@@ -17,7 +21,8 @@ pub(super) fn title(draft: &Draft) -> String {
         0 => String::new(),
         n => format!(" of {}, {} cached", format::count(plan.n_total), format::count(n)),
     };
-    format!(" {what} · {} to send{cached}", format::count(plan.n_to_send))
+    let to_send = if columns < NARROW { "" } else { " to send" };
+    format!(" {what} · {}{to_send}{cached}", format::count(plan.n_to_send))
 }
 
 /// Seconds: `12m04s`; `never` when nothing can be sent.
@@ -118,7 +123,7 @@ fn org(draft: &Draft, ix: usize) -> String {
     let Some(org) = draft.orgs.get(ix) else { return String::new() };
     let family = draft.catalog.family(&draft.knobs.model);
     let cap = format!("cap {}", org.caps[family.ix()]);
-    let Some(limits) = draft.limits_of(org) else { return format!("{cap} · limits unknown") };
+    let Some(limits) = draft.limits_of(org) else { return format!("{cap} · limits ?") };
     let short = |figure: &Option<Figure>, unit: &str| {
         figure.as_ref().map(|figure| format!(" {}{unit}", format::short_count(figure.mid.max(0.0) as u64)))
     };
