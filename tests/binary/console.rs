@@ -238,6 +238,20 @@ fn t9_nothing_is_written_while_nothing_changes() {
 }
 
 #[test]
+fn a_console_whose_look_at_the_disk_hangs_is_left_all_the_same() {
+    let place = Place::new();
+    let run = place.path("data/fandeck/runs/hangs");
+    std::fs::create_dir_all(&run).unwrap();
+    // Opened for reading, it waits for a writer, as a file of a server that is gone waits for that.
+    let made = std::process::Command::new("mkfifo").arg(run.join("run.json")).status().unwrap();
+    assert!(made.success());
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("looking for runs")).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
+}
+
+#[test]
 fn a_theme_and_a_keymap_of_ones_own_are_used_and_a_wrong_one_is_refused_with_its_line() {
     let place = Place::new();
     place.write("config/fandeck/keys.toml", "quit = [\"Q\"]\n");
