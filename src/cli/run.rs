@@ -17,7 +17,7 @@ use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
-use super::planned::{Asked, Ground, Work, for_the_record, until};
+use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
 use super::planner;
 use super::setup::Setup;
 
@@ -85,7 +85,7 @@ impl NewRun {
         let spooled = args.input == Path::new("-");
         let named = if spooled { "standard input".to_owned() } else { args.input.display().to_string() };
         let mut file = run_file(&indexed.input, Named { named, spooled }, route(&plan), setup)?;
-        file.plan = for_the_record(&plan);
+        file.plan = for_the_record(&plan, Made::FIRST);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
         let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
         if args.run_dir.is_some() {
