@@ -9,7 +9,7 @@ use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
 use super::args::RunArgs;
 use super::console::PlannedRun;
-use super::drive::{Shown, runtime};
+use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
 use super::kept_index::KeptIndex;
 use super::launch::Indexed;
@@ -44,7 +44,7 @@ pub(crate) fn before_run(args: &RunArgs, kept: &KeptIndex, indexed: &Indexed, as
         leave_when_done: false,
     };
     let planned = Planned { draft, run: Some(PlannedRun::new(args.clone(), Some(kept.clone()))) };
-    runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
+    to_the_end(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
 
 /// A draft of this work, with what is measured of every model of the catalog.

@@ -11,7 +11,7 @@ use crate::requests::{Input, spool};
 use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
 use super::args::RunArgs;
-use super::drive::{Shown, drive, runtime};
+use super::drive::{Shown, drive, to_the_end};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
@@ -116,7 +116,7 @@ pub(crate) fn launch(
     let config = drive_args.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
     let specs = ready.specs(indexed, setup, front != Front::Screen)?;
-    runtime()?.block_on(drive(specs, &shown, logging))
+    to_the_end(drive(specs, &shown, logging))
 }
 
 /// Makes a run directory that is elsewhere findable among the others. One that cannot be made so still runs.
