@@ -7,7 +7,7 @@ use super::Screen;
 use crate::tui::action::Context::{Live, Log};
 use crate::tui::action::{Action, ActionInfo, changing, entry};
 use crate::tui::attention::Called;
-use crate::tui::backstage::Attached;
+use crate::tui::backstage::{Attached, Driver};
 use crate::tui::commands::{change_cap, pause_org, say, send};
 use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::update::{LogMove, Reaction};
@@ -191,6 +191,9 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
             Err("there is no other org".to_owned())
         }
         Action::ReviveOrg | Action::PauseOrg | Action::CapUp | Action::CapDown => of_org(action, ui, snapshot),
+        Action::MoveToBatch if ui.driver == Driver::Elsewhere => {
+            Err("another process drives the run: do that there".to_owned())
+        }
         Action::MoveToBatch => {
             let offered =
                 shown_run(snapshot).and_then(|run| run.budget.as_ref()).is_some_and(|budget| budget.offers_batch);
@@ -212,6 +215,9 @@ fn of_org(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), Strin
     let Some(org) = ui.selected_org(snapshot) else { return Err("there is no org".to_owned()) };
     if ui.is_over(snapshot) {
         return Err("the run is over".to_owned());
+    }
+    if ui.driver == Driver::Elsewhere {
+        return Err("another process drives the run: do that there".to_owned());
     }
     // A wait that the API asked for is not cut short; one of our own after failures may be.
     let resting = match &org.condition {

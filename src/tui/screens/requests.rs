@@ -43,7 +43,7 @@ pub const ACTIONS: &[ActionInfo] = &[
         "inspect-down",
         &["J", "ctrl-d"],
         "scroll what is shown in full down",
-        None,
+        Some("scroll it"),
         &[Requests],
     ),
     entry(Action::InspectUp, "inspect-up", &["K", "ctrl-u"], "scroll what is shown in full up", None, &[Requests]),
