@@ -32,10 +32,11 @@ pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, books: &Books, snapshot: &
     let model = full_id(catalog, model);
     let at = stamp::now();
     let bytes_each = run.input.bytes.checked_div(run.input.count).unwrap_or_default();
+    let ended = || view.batches.iter().flat_map(|batches| &batches.sub_batches).filter(|sub| sub.n_succeeded > 0);
     let orgs: Vec<OrgRun> = snapshot
         .orgs
         .iter()
-        .filter(|org| org.totals.n_ok > 0)
+        .filter(|org| org.totals.n_ok > 0 || ended().any(|sub| sub.org == org.label))
         .map(|org| {
             let limit = |limiter| org.limiters.iter().find(|view| view.limiter == limiter).map_or(0, |view| view.limit);
             OrgRun {
@@ -58,8 +59,7 @@ pub(crate) fn keep(dir: Option<&Path>, run: &RunFile, books: &Books, snapshot: &
             }
         })
         .collect();
-    let ended = view.batches.iter().flat_map(|batches| &batches.sub_batches).filter(|sub| sub.n_succeeded > 0);
-    let sub_batches: Vec<SubBatchRun> = ended
+    let sub_batches: Vec<SubBatchRun> = ended()
         .filter(|sub| !sub.stuck)
         .filter_map(|sub| {
             Some(SubBatchRun {
@@ -90,16 +90,17 @@ fn cached(books: &Books, org: &str) -> [u64; 3] {
     })
 }
 
-/// Reads what earlier runs of a model measured. Trouble is said, and leaves assumptions.
-pub(crate) fn look_up(dir: &Path, model: &str, catalog: &Catalog) -> Measured {
+/// Reads what earlier runs of a model measured at these hosts: what a test server did says nothing of the API. Trouble is
+/// said, and leaves assumptions.
+pub(crate) fn look_up(dir: &Path, model: &str, hosts: &[String], catalog: &Catalog) -> Measured {
     let model = full_id(catalog, model);
     let read = || {
         let Some(history) = History::open_existing(dir)? else { return Ok(Measured::default()) };
-        let ended = history.sub_batches(&model)?;
+        let ended = history.sub_batches(&model, hosts)?;
         let mut secs: Vec<f64> = ended.iter().map(|sub| sub.secs).collect();
         secs.sort_by(f64::total_cmp);
         let at = ended.first().map(|sub| stamp::to_string(sub.at)).unwrap_or_default();
-        Ok(Measured { runs: history.org_runs(&model)?, sub_batches: secs, sub_batches_at: at })
+        Ok(Measured { runs: history.org_runs(&model, hosts)?, sub_batches: secs, sub_batches_at: at })
     };
     read().unwrap_or_else(|error: crate::store::HistoryError| {
         super::out::say(&format!("fandeck: {error}; the plan works with assumptions"));
@@ -241,7 +242,9 @@ impl Measured {
     /// Limits are of an org at a host: the newest that its headers told.
     fn limits(&self, knobs: &mut Knobs, hosts: &[String]) {
         for (org, host) in knobs.orgs.iter_mut().zip(hosts) {
-            let Some(run) = self.runs.iter().find(|run| run.org == org.label && run.host == *host) else { continue };
+            let told =
+                |run: &&OrgRun| run.org == org.label && run.host == *host && run.limits.iter().any(|limit| *limit > 0);
+            let Some(run) = self.runs.iter().find(told) else { continue };
             let figure = |limit: u64| {
                 let origin = Origin::Measured { by: "headers".to_owned(), n: run.n, at: stamp::to_string(run.at) };
                 (limit > 0).then(|| Figure::around(limit as f64, LIMIT_INTERVAL, origin))

@@ -82,9 +82,13 @@ impl PlannedOrg {
     }
 
     fn of(spec: &OrgSpec) -> PlannedOrg {
-        let host = spec.base_url.split("://").nth(1).unwrap_or(&spec.base_url).to_owned();
-        PlannedOrg { label: spec.label.clone(), host, caps: Some(spec.caps) }
+        PlannedOrg { label: spec.label.clone(), host: host_of(&spec.base_url), caps: Some(spec.caps) }
     }
+}
+
+/// The host of a base URL, as the history knows it.
+fn host_of(base_url: &str) -> String {
+    base_url.split("://").nth(1).unwrap_or(base_url).to_owned()
 }
 
 impl<'s> Ground<'s> {
@@ -105,8 +109,12 @@ impl<'s> Ground<'s> {
         let mut orgs: Vec<PlannedOrg> = settings.orgs.iter().map(PlannedOrg::of).collect();
         let nobody = orgs.is_empty();
         let wanted = |label: &str| if chosen.is_empty() { nobody } else { chosen.iter().any(|one| one == label) };
-        let absent = settings.absent_orgs().filter(|label| wanted(label));
-        orgs.extend(absent.map(|label| PlannedOrg { label: label.to_owned(), host: String::new(), caps: None }));
+        let absent = settings.absent_orgs().iter().filter(|org| wanted(&org.label));
+        orgs.extend(absent.map(|org| PlannedOrg {
+            label: org.label.clone(),
+            host: host_of(&org.base_url),
+            caps: None,
+        }));
         Ground {
             orgs,
             dispatch: &settings.dispatch,
@@ -150,7 +158,7 @@ impl<'s> Ground<'s> {
         give(&mut knobs, asked);
         if let Some(dir) = self.history {
             let hosts: Vec<String> = self.orgs.iter().map(|org| org.host.clone()).collect();
-            let measured = history::look_up(dir, model, self.catalog);
+            let measured = history::look_up(dir, model, &hosts, self.catalog);
             measured.apply(&mut knobs, &hosts, work.sha256.as_deref(), work.bytes);
         }
         knobs

@@ -20,7 +20,7 @@ pub use env::Env;
 pub use error::{ConfigError, Origin};
 pub use paths::Paths;
 pub use resolve::{ConfigText, Overrides};
-pub use settings::{SettingLine, Settings};
+pub use settings::{AbsentOrg, SettingLine, Settings};
 
 /// The sample configuration: every setting with its default and what it does.
 pub const SAMPLE: &str = include_str!("../../assets/default-config.toml");

@@ -8,7 +8,7 @@ use super::env::Env;
 use super::error::{ConfigError, Origin};
 use super::resolve::given_env;
 use super::rules;
-use super::settings::SettingLine;
+use super::settings::{AbsentOrg, SettingLine};
 use super::tree::{Given, Raw, Table};
 
 /// Label and variable of each org that needs no config file.
@@ -24,8 +24,8 @@ const CAP_ENV: &str = "EPS_API_CONC_";
 /// The orgs that were found.
 pub(super) struct Found {
     pub(super) orgs: Vec<OrgSpec>,
-    /// Label and variable of the orgs without a key.
-    pub(super) absent: Vec<(String, String)>,
+    /// The orgs without a key.
+    pub(super) absent: Vec<AbsentOrg>,
     /// What a run may cost over an org, by label.
     pub(super) max_costs: BTreeMap<String, Money>,
 }
@@ -85,31 +85,31 @@ pub(super) fn resolve(tables: Vec<Table>, env: &Env, lines: &mut Vec<SettingLine
                 base_url: draft.base_url.0,
                 caps: draft.caps.map(|(cap, _)| cap),
             }),
-            None => found.absent.push((draft.label.0, draft.key_env)),
+            None => found.absent.push(AbsentOrg {
+                label: draft.label.0,
+                key_env: draft.key_env,
+                base_url: draft.base_url.0,
+            }),
         }
     }
     Ok(found)
 }
 
 /// The orgs that flags chose (all, when they chose none), and the first of them that has no key.
-#[expect(clippy::type_complexity, reason = "label and variable, as in `Found`")]
 pub(super) fn chosen(
     orgs: Vec<OrgSpec>,
-    absent: &[(String, String)],
+    absent: &[AbsentOrg],
     labels: &[String],
-) -> Result<(Vec<OrgSpec>, Option<(String, String)>), ConfigError> {
+) -> Result<(Vec<OrgSpec>, Option<AbsentOrg>), ConfigError> {
     if labels.is_empty() {
         return Ok((orgs, None));
     }
     let mut without_key = None;
     for label in labels {
-        let is_absent = absent.iter().find(|(known, _)| known == label);
+        let is_absent = absent.iter().find(|org| org.label == *label);
         if is_absent.is_none() && !orgs.iter().any(|org| org.label == *label) {
-            let known: Vec<&str> = orgs
-                .iter()
-                .map(|org| org.label.as_str())
-                .chain(absent.iter().map(|(label, _)| label.as_str()))
-                .collect();
+            let known: Vec<&str> =
+                orgs.iter().map(|org| org.label.as_str()).chain(absent.iter().map(|org| org.label.as_str())).collect();
             let given = Given::new(Raw::Text(label.clone()), label, Origin::Flag("--orgs"));
             return Err(given.refuse("orgs", format!("labels of {}", known.join(", "))));
         }

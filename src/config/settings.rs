@@ -42,9 +42,9 @@ pub struct Settings {
     /// Directory of the log files.
     pub log_dir: PathBuf,
     /// Orgs without a key: label and variable.
-    pub(super) absent: Vec<(String, String)>,
+    pub(super) absent: Vec<AbsentOrg>,
     /// An org that flags chose and that has no key.
-    pub(super) wanted_but_absent: Option<(String, String)>,
+    pub(super) wanted_but_absent: Option<AbsentOrg>,
     pub(super) lines: Vec<SettingLine>,
 }
 
@@ -60,25 +60,36 @@ pub struct SettingLine {
     pub origin: Origin,
 }
 
+/// An org of the configuration without a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentOrg {
+    /// Its label.
+    pub label: String,
+    /// The variable that would hold its key.
+    pub key_env: String,
+    /// Where it would be called.
+    pub base_url: String,
+}
+
 impl Settings {
     /// The orgs, for work that needs keys.
     ///
     /// # Errors
     /// There is no org with a key, or one that was asked for by label has none.
     pub fn require_orgs(&self) -> Result<&[OrgSpec], ConfigError> {
-        if let Some((label, key_env)) = &self.wanted_but_absent {
+        if let Some(AbsentOrg { label, key_env, .. }) = &self.wanted_but_absent {
             return Err(ConfigError::AbsentOrg { label: label.clone(), key_env: key_env.clone() });
         }
         if self.orgs.is_empty() {
-            let looked_at = self.absent.iter().map(|(_, key_env)| key_env.clone()).collect();
+            let looked_at = self.absent.iter().map(|org| org.key_env.clone()).collect();
             return Err(ConfigError::NoOrgs { looked_at });
         }
         Ok(&self.orgs)
     }
 
-    /// Labels of the orgs of the configuration that have no key.
-    pub fn absent_orgs(&self) -> impl Iterator<Item = &str> {
-        self.absent.iter().map(|(label, _)| label.as_str())
+    /// The orgs of the configuration that have no key.
+    pub fn absent_orgs(&self) -> &[AbsentOrg] {
+        &self.absent
     }
 
     /// Every setting with its value and its origin.

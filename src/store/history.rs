@@ -178,20 +178,21 @@ impl History {
         written.map_err(self.fail("write to"))
     }
 
-    /// The newest runs of a model, newest first; those of an org under another host are its own affair.
+    /// The newest runs of a model at these hosts, newest first.
     ///
     /// # Errors
     /// What SQLite said.
-    pub fn org_runs(&self, model: &str) -> Result<Vec<OrgRun>, HistoryError> {
+    pub fn org_runs(&self, model: &str, hosts: &[String]) -> Result<Vec<OrgRun>, HistoryError> {
         let read = || -> rusqlite::Result<Vec<OrgRun>> {
             let mut statement = self.connection.prepare(
                 "SELECT run_id, org, input, is_pilot, host, model, at, n, p50_ms, p95_ms, bytes_in, tokens_in, tokens_out,
                         rpm, itpm, otpm, mean_ms, cache_write_5m, cache_write_1h, cache_read
-                 FROM org_runs WHERE model = ?1 AND run_id IN
-                     (SELECT run_id FROM org_runs WHERE model = ?1 GROUP BY run_id ORDER BY max(at) DESC LIMIT ?2)
+                 FROM org_runs WHERE model = ?1 AND host IN (SELECT value FROM json_each(?3)) AND run_id IN
+                     (SELECT run_id FROM org_runs WHERE model = ?1 AND host IN (SELECT value FROM json_each(?3))
+                      GROUP BY run_id ORDER BY max(at) DESC LIMIT ?2)
                  ORDER BY at DESC",
             )?;
-            let rows = statement.query_map(rusqlite::params![model, RUNS], |row| {
+            let rows = statement.query_map(rusqlite::params![model, RUNS, json(hosts)], |row| {
                 Ok(OrgRun {
                     run_id: row.get(0)?,
                     org: row.get(1)?,
@@ -216,17 +217,20 @@ impl History {
         read().map_err(self.fail("read"))
     }
 
-    /// The newest sub-batches of a model, newest first.
+    /// The newest sub-batches of a model at these hosts, newest first.
     ///
     /// # Errors
     /// What SQLite said.
-    pub fn sub_batches(&self, model: &str) -> Result<Vec<SubBatchRun>, HistoryError> {
+    pub fn sub_batches(&self, model: &str, hosts: &[String]) -> Result<Vec<SubBatchRun>, HistoryError> {
         let read = || -> rusqlite::Result<Vec<SubBatchRun>> {
             let mut statement = self.connection.prepare(
                 "SELECT run_id, ix, org, model, at, n_requests, secs FROM sub_batches
-                 WHERE model = ?1 ORDER BY at DESC LIMIT ?2",
+                 WHERE model = ?1 AND EXISTS
+                     (SELECT 1 FROM org_runs WHERE org_runs.run_id = sub_batches.run_id AND org_runs.org = sub_batches.org
+                      AND host IN (SELECT value FROM json_each(?3)))
+                 ORDER BY at DESC LIMIT ?2",
             )?;
-            let rows = statement.query_map(rusqlite::params![model, SUB_BATCHES], |row| {
+            let rows = statement.query_map(rusqlite::params![model, SUB_BATCHES, json(hosts)], |row| {
                 Ok(SubBatchRun {
                     run_id: row.get(0)?,
                     index: row.get(1)?,
@@ -241,6 +245,11 @@ impl History {
         };
         read().map_err(self.fail("read"))
     }
+}
+
+/// A list as SQLite takes one in a parameter.
+fn json(list: &[String]) -> String {
+    serde_json::Value::from(list).to_string()
 }
 
 /// SQLite's integers are signed.
@@ -313,6 +322,33 @@ mod tests {
         }
     }
 
+    fn here() -> [String; 1] {
+        ["h".to_owned()]
+    }
+
+    #[test]
+    fn what_was_measured_at_another_host_is_not_given_and_hides_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut history = History::open(dir.path()).unwrap();
+        let sub = |run: &str| SubBatchRun {
+            run_id: run.to_owned(),
+            org: "one".to_owned(),
+            model: "m".to_owned(),
+            secs: 1.0,
+            ..SubBatchRun::default()
+        };
+        history.record(&[run("real", "one", 1, 10)], &[sub("real")]).unwrap();
+        for at in 2..300 {
+            let test = OrgRun { host: "127.0.0.1:8080".to_owned(), ..run(&format!("test-{at}"), "one", at, 10) };
+            history.record(std::slice::from_ref(&test), &[sub(&test.run_id)]).unwrap();
+        }
+        let runs = history.org_runs("m", &here()).unwrap();
+        assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["real"]);
+        let subs = history.sub_batches("m", &here()).unwrap();
+        assert_eq!(subs.iter().map(|sub| sub.run_id.as_str()).collect::<Vec<_>>(), ["real"]);
+        assert_eq!(history.org_runs("m", &[]).unwrap(), []);
+    }
+
     #[test]
     fn a_run_that_went_on_replaces_what_it_measured_before() {
         let dir = tempfile::tempdir().unwrap();
@@ -320,7 +356,7 @@ mod tests {
         history.record(&[run("a", "one", 1, 10), run("a", "two", 1, 5)], &[]).unwrap();
         history.record(&[run("b", "one", 2, 7), run("a", "one", 3, 100)], &[]).unwrap();
         drop(history);
-        let runs = History::open_existing(dir.path()).unwrap().unwrap().org_runs("m").unwrap();
+        let runs = History::open_existing(dir.path()).unwrap().unwrap().org_runs("m", &here()).unwrap();
         let seen: Vec<(&str, &str, u64)> = runs.iter().map(|run| (&*run.run_id, &*run.org, run.n)).collect();
         assert_eq!(seen, [("a", "one", 100), ("b", "one", 7), ("a", "two", 5)]);
         assert_eq!(runs[0], run("a", "one", 3, 100));
@@ -331,16 +367,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut history = History::open(dir.path()).unwrap();
         history.record(&[OrgRun { mean_ms: 1_640, cached: [1, 2, 3], ..run("a", "one", 1, 10) }], &[]).unwrap();
-        assert_eq!(history.org_runs("m").unwrap()[0].cached, [1, 2, 3]);
+        assert_eq!(history.org_runs("m", &here()).unwrap()[0].cached, [1, 2, 3]);
         let drop_column = |name| format!("ALTER TABLE org_runs DROP COLUMN {name};");
         let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(drop_column).concat();
         history.connection.execute_batch(&format!("{columns} PRAGMA user_version = 1;")).unwrap();
         drop(history);
         let mut history = History::open(dir.path()).unwrap();
-        assert_eq!(history.org_runs("m").unwrap(), [run("a", "one", 1, 10)]);
+        assert_eq!(history.org_runs("m", &here()).unwrap(), [run("a", "one", 1, 10)]);
         history.record(&[OrgRun { mean_ms: 1_500, ..run("b", "one", 2, 10) }], &[]).unwrap();
         drop(history);
-        assert_eq!(History::open(dir.path()).unwrap().org_runs("m").unwrap()[0].mean_ms, 1_500);
+        assert_eq!(History::open(dir.path()).unwrap().org_runs("m", &here()).unwrap()[0].mean_ms, 1_500);
     }
 
     #[test]
@@ -350,19 +386,25 @@ mod tests {
         for at in 0..15 {
             history.record(&[run(&format!("run-{at}"), "one", at, 1)], &[]).unwrap();
         }
-        let runs = history.org_runs("m").unwrap();
+        let runs = history.org_runs("m", &here()).unwrap();
         assert_eq!((runs.len(), runs[0].run_id.as_str(), runs[9].run_id.as_str()), (10, "run-14", "run-5"));
-        assert_eq!(history.org_runs("other").unwrap(), []);
+        assert_eq!(history.org_runs("other", &here()).unwrap(), []);
     }
 
     #[test]
     fn sub_batches_are_kept_with_their_durations() {
         let dir = tempfile::tempdir().unwrap();
         let mut history = History::open(dir.path()).unwrap();
-        let sub =
-            SubBatchRun { run_id: "a".to_owned(), index: 3, model: "m".to_owned(), secs: 311.5, ..Default::default() };
-        history.record(&[], std::slice::from_ref(&sub)).unwrap();
-        assert_eq!(history.sub_batches("m").unwrap(), [sub]);
+        let sub = SubBatchRun {
+            run_id: "a".to_owned(),
+            index: 3,
+            model: "m".to_owned(),
+            secs: 311.5,
+            org: "one".to_owned(),
+            ..Default::default()
+        };
+        history.record(&[run("a", "one", 1, 10)], std::slice::from_ref(&sub)).unwrap();
+        assert_eq!(history.sub_batches("m", &here()).unwrap(), [sub]);
     }
 
     #[test]

@@ -94,8 +94,8 @@ pub struct LaunchOrder {
     pub path: PathChoice,
     /// What matters.
     pub cost_pref: CostPref,
-    /// From now.
-    pub deadline: Option<Duration>,
+    /// From now; `None` leaves it as the command line or the configuration say it, which may be a time of the day.
+    pub deadline: Option<Option<Duration>>,
     /// Lanes per key.
     pub procs: u32,
     /// Requests of a sub-batch.

@@ -42,7 +42,9 @@ fn as_ordered(mut args: RunArgs, order: &LaunchOrder) -> RunArgs {
         PathChoice::Batch => PathArg::Batch,
     };
     args.drive.cost_pref = Some(order.cost_pref.to_string());
-    args.drive.deadline = order.deadline.map(|by| format!("{}s", by.as_secs().max(1)));
+    if let Some(deadline) = order.deadline {
+        args.drive.deadline = deadline.map(|by| format!("{}s", by.as_secs().max(1)));
+    }
     args.drive.procs = Some(order.procs);
     args.drive.sub_batch_size = Some(order.sub_batch_size);
     args.drive.orgs = Some(order.orgs.clone());

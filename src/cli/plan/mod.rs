@@ -116,6 +116,7 @@ fn as_run(args: &PlanArgs, input: &Path) -> RunArgs {
     let drive = DriveArgs {
         cap: args.cap,
         max_open_sub_batches: args.max_open_sub_batches,
+        deadline: args.deadline.clone(),
         cache_dir: args.cache_dir.clone(),
         no_cache: args.no_cache,
         config: args.config.clone(),

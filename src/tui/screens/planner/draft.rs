@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::catalog::Catalog;
 use crate::model::{CostPref, Family, Finding, Money, PathChoice, Severity};
@@ -107,6 +108,8 @@ pub struct Draft {
     pub learnt: BTreeMap<String, Learnt>,
     /// The knobs as they are set.
     pub knobs: Knobs,
+    /// The deadline that the plan was opened with, from then.
+    pub(super) given_deadline: Option<Duration>,
     /// The requests by what they cost, as the input has them.
     groups: Vec<Group>,
     /// The model that most of the input names.
@@ -139,6 +142,7 @@ impl Draft {
         let plan = Plan::of(&knobs, &catalog);
         Draft {
             audited: if input.is_some() { Audited::Due } else { Audited::NoInput },
+            given_deadline: knobs.deadline,
             groups: knobs.groups.clone(),
             model_of_input: knobs.model.clone(),
             // The number of requests of an input cannot be turned.
@@ -281,7 +285,8 @@ impl Draft {
     fn set_tokens(&mut self, knob: Knob, tokens: f64) {
         let figure = Figure::given(tokens);
         match knob {
-            Knob::TokensIn => self.knobs.tokens.input = figure,
+            // The whole prompt, none of it cached.
+            Knob::TokensIn => self.knobs.tokens = Tokens::plain(figure, self.knobs.tokens.output.clone()),
             _ => self.knobs.tokens.output = figure,
         }
         self.knobs.groups.clear();

@@ -61,7 +61,7 @@ fn order(draft: &Draft) -> LaunchOrder {
     LaunchOrder {
         path: knobs.path,
         cost_pref: knobs.policy.cost_pref,
-        deadline: knobs.deadline,
+        deadline: (knobs.deadline != draft.given_deadline).then_some(knobs.deadline),
         procs: knobs.dispatch.procs,
         sub_batch_size: knobs.batch.size,
         orgs: draft.chosen_orgs(),

@@ -250,3 +250,21 @@ fn the_input_is_audited_once_when_the_planner_is_shown() {
     update(&mut ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), Mono::ZERO);
     assert_eq!(plan_of(&ui).audited, Audited::Failed("failed to open it".to_owned()));
 }
+
+/// The launch that a press of the key and a `y` order.
+fn ordered(ui: &mut UiState) -> crate::tui::backstage::LaunchOrder {
+    press(ui, &[Action::Launch]);
+    let reactions = update(ui, Msg::Act(Action::Agree), &Snapshot::default(), Mono::ZERO);
+    let [Reaction::Ask { errand: Errand::Launch(order), .. }] = &reactions[..] else { panic!("{reactions:?}") };
+    order.clone()
+}
+
+#[test]
+fn a_deadline_that_nobody_turned_stays_the_time_that_it_was_given_as() {
+    let mut ui = screen(Some("judge.jsonl"));
+    assert_eq!(ordered(&mut ui).deadline, None);
+    let mut ui = screen(Some("judge.jsonl"));
+    focus(&mut ui, Knob::Deadline);
+    enter(&mut ui, "6h");
+    assert_eq!(ordered(&mut ui).deadline, Some(Some(Duration::from_secs(6 * 3_600))));
+}
