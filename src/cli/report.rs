@@ -1,5 +1,6 @@
 //! `fandeck report DIR`: what happened in a run.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use crate::report;
@@ -93,8 +94,8 @@ fn org(org: &OrgState) -> OrgFinished {
 }
 
 /// How it ended; a run that goes on has not, whatever its counts would come to now.
-fn exit(peek: &RunPeek, code: u8) -> String {
-    match &peek.owner {
+fn exit(owner: Option<&impl Display>, code: u8) -> String {
+    match owner {
         Some(owner) => format!("none yet: still running ({owner})"),
         None => format!("{code}, {}", summary::exit_meaning(code)),
     }
@@ -135,6 +136,17 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
             format::money(state.totals.cost),
         ));
     }
-    text.push_str(&format!("\nexit       {}\n", exit(peek, finished.exit_code)));
+    text.push_str(&format!("\nexit       {}\n", exit(peek.owner.as_ref(), finished.exit_code)));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_goes_on_has_no_exit_code_yet() {
+        assert_eq!(exit(Some(&"process 7 on here"), 4), "none yet: still running (process 7 on here)");
+        assert_eq!(exit(None::<&String>, 4), "4, incomplete, can be resumed");
+    }
 }
