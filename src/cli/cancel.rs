@@ -5,12 +5,10 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use crate::api::batches::{BatchFailure, ProcessingStatus};
 use crate::model::{CommandOutcome, OrgId, SubBatchStatus, Wall};
 use crate::report::format;
-use crate::store::orders::Order;
 use crate::store::{AuditEvent, RunDir, RunPeek, SubBatchEntry, stamp};
 
 use super::args::CancelArgs;
@@ -18,12 +16,10 @@ use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::store_failure;
+use super::orders;
 use super::out;
 use super::setup::Setup;
 use super::simulated::Simulated;
-
-/// How long an owner has for its answer.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Cancels a sub-batch.
 pub(crate) fn cancel(args: &CancelArgs) -> Outcome {
@@ -99,21 +95,9 @@ fn confirm(entry: &SubBatchEntry, yes: bool) -> Result<(), Failure> {
 
 /// Leaves the order for the run's owner, and waits for its answer.
 fn by_owner(dir: &Path, entry: &SubBatchEntry) -> Outcome {
-    let posted = Order::cancel(entry.index, entry.status).post(dir).map_err(|error| store_failure(&error))?;
-    let start = Instant::now();
-    loop {
-        match posted.answer().map_err(|error| store_failure(&error))? {
-            Some(CommandOutcome::Refused(text)) => return Err(Failure::usage(text)),
-            Some(outcome) => return out::print(&format!("{}\n", outcome.text())),
-            None if start.elapsed() > PATIENCE => {
-                return Err(Failure::internal(format!(
-                    "the owner of {} did not answer within {} s; the order was taken back",
-                    dir.display(),
-                    PATIENCE.as_secs()
-                )));
-            }
-            None => std::thread::sleep(Duration::from_millis(50)),
-        }
+    match orders::cancel(dir, entry.index, entry.status).map_err(Failure::internal)? {
+        CommandOutcome::Refused(text) => Err(Failure::usage(text)),
+        outcome => out::print(&format!("{}\n", outcome.text())),
     }
 }
 

@@ -116,7 +116,13 @@ impl Driving {
     pub(crate) async fn rest(self, log_file: &Path) -> Result<Ending, Failure> {
         let ends = self.ended.await;
         self.orders.abort();
-        let ends = ends.map_err(|error| Failure::internal(format!("the engine failed: {error}")))?;
+        let ends = ends.map_err(|_| {
+            Failure::internal(format!(
+                "the engine broke down; its report is above. What was answered before is in {dir}, and what was under way \
+                 may have been charged. Go on with: fandeck resume {dir}",
+                dir = self.dir.display()
+            ))
+        })?;
         let Some(end) = ends.into_iter().next() else { return Err(Failure::internal("the run has no end")) };
         warn_of_losses(&end, &self.handle, log_file);
         let snapshot = self.handle.snapshot();

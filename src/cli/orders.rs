@@ -1,11 +1,12 @@
-//! Orders that other processes leave in the run directory: looked for, carried out and answered while the run is driven.
+//! Orders that other processes leave in the run directory: looked for, carried out and answered while the run is driven;
+//! and left for the owner of a run by others.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::engine::EngineHandle;
-use crate::model::{Command, CommandOutcome, RunSlot};
-use crate::store::orders;
+use crate::model::{Command, CommandOutcome, RunSlot, SubBatchStatus};
+use crate::store::orders::{self, Order};
 
 /// Between two looks. An order waits for a person's decision before it is left; half a second more is not felt.
 const EVERY: Duration = Duration::from_millis(500);
@@ -27,6 +28,31 @@ pub(crate) async fn obey(handle: EngineHandle, run: RunSlot, dir: PathBuf) {
             };
             // Whoever waits for it waits in vain, and says so.
             let _ = tokio::task::spawn_blocking(move || orders::answer(&path, outcome)).await;
+        }
+    }
+}
+
+/// How long an owner has for its answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Leaves the order to cancel a sub-batch, which was seen in this state, for the run's owner, and waits for the answer. Blocks.
+///
+/// # Errors
+/// What failed, in words.
+pub(crate) fn cancel(dir: &Path, sub_batch: u32, seen: SubBatchStatus) -> Result<CommandOutcome, String> {
+    let posted = Order::cancel(sub_batch, seen).post(dir).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    loop {
+        match posted.answer().map_err(|error| error.to_string())? {
+            Some(outcome) => return Ok(outcome),
+            None if start.elapsed() > PATIENCE => {
+                return Err(format!(
+                    "the owner of {} did not answer within {} s; the order was taken back",
+                    dir.display(),
+                    PATIENCE.as_secs()
+                ));
+            }
+            None => std::thread::sleep(Duration::from_millis(50)),
         }
     }
 }

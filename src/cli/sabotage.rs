@@ -1,4 +1,5 @@
-//! Panics on demand, in builds for tests only: `FANDECK_PANIC=worker` in a task of the engine, after a few answers;
+//! Panics on demand, in builds for tests only: `FANDECK_PANIC=worker` in one attempt, after a few answers;
+//! `FANDECK_PANIC=dispatcher` in the one task that decides, when it asks about the models;
 //! `FANDECK_PANIC=screen` on the thread of the screen, when it looks for runs. A panic must leave a readable terminal, exit
 //! code 1, and a run directory that can be resumed; that can only be seen by panicking.
 
@@ -31,9 +32,13 @@ fn panic_now(why: &str) {
     panic!("{why}");
 }
 
-/// A transport, or one that panics when that is wanted of a worker.
+/// A transport, or one that panics when that is wanted of a worker or of the dispatcher.
 pub(super) fn transport(inner: Arc<dyn Transport>) -> Arc<dyn Transport> {
-    if wanted("worker") { Arc::new(Panicking { inner, calls: AtomicU32::new(0) }) } else { inner }
+    if wanted("worker") || wanted("dispatcher") {
+        Arc::new(Panicking { inner, calls: AtomicU32::new(0) })
+    } else {
+        inner
+    }
 }
 
 struct Panicking {
@@ -43,13 +48,16 @@ struct Panicking {
 
 impl Transport for Panicking {
     fn call(&self, call: Call) -> ReplyFuture {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == AFTER {
+        if wanted("worker") && self.calls.fetch_add(1, Ordering::Relaxed) == AFTER {
             panic_now("a panic of a worker was asked for");
         }
         self.inner.call(call)
     }
 
     fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        if wanted("dispatcher") {
+            panic_now("a panic of the dispatcher was asked for");
+        }
         self.inner.look(org, model)
     }
 }

@@ -1,14 +1,17 @@
 //! The async shell around the reducer: carries events in and effects out, and keeps time.
 
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{mpsc, watch};
 
 use crate::model::{ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble, Usage};
 use crate::store::{AuditEvent, Job, LineMeta, Record, StateFile, StoreError, journal};
 
+use super::alarm::Alarm;
 use super::batch::{self, BatchEffect, BatchEvent, Happened, Step, ToDo};
 use super::clock::Clock;
 use super::command::command;
@@ -91,17 +94,33 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
+    /// Drives the runs to their rest. A panic here or in a task that is waited for ends the engine as a kill would, but for the
+    /// answers that were received: those are made durable first.
     async fn run(mut self, mut effects: Vec<Effect>) -> Vec<RunEnd> {
         let mut batch = Vec::with_capacity(BATCH);
+        if let Err(panic) = AssertUnwindSafe(self.drive(&mut batch, &mut effects)).catch_unwind().await {
+            self.save(batch, effects);
+            resume_unwind(panic);
+        }
+        self.publish(true);
+        self.runs.into_iter().filter_map(|run| run.end).collect()
+    }
+
+    async fn drive(&mut self, batch: &mut Vec<Event>, effects: &mut Vec<Effect>) {
         let sleep = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(sleep);
         loop {
             let now = self.shared.clock.now();
-            for event in &batch {
+            for event in batch.iter() {
                 self.forget(event);
+                if matches!(event, Event::Broke) {
+                    resume_unwind(Box::new("a task of the engine panicked"));
+                }
             }
-            reduce(&mut self.state, batch.drain(..), now, &mut effects);
-            self.perform(&mut effects);
+            // One by one, so that what was not reduced is still there after a panic.
+            batch.reverse();
+            reduce(&mut self.state, std::iter::from_fn(|| batch.pop()), now, effects);
+            self.perform(effects);
             self.keep_state_files(now.mono);
             self.publish(false);
             if self.runs.iter().all(|run| run.end.is_some()) {
@@ -113,12 +132,12 @@ impl Dispatcher {
                 biased;
                 Some(request) = self.commands.recv() => {
                     let now = self.shared.clock.now();
-                    let outcome = command(&mut self.state, request.command, now, &mut effects);
+                    let outcome = command(&mut self.state, request.command, now, effects);
                     // Whoever asked may have left.
                     let _ = request.reply.send(outcome);
                     self.published = Mono::ZERO;
                 }
-                n = self.events.recv_many(&mut batch, BATCH) => debug_assert!(n > 0, "the dispatcher holds a sender"),
+                n = self.events.recv_many(batch, BATCH) => debug_assert!(n > 0, "the dispatcher holds a sender"),
                 Some(end) = self.closed.1.recv() => {
                     let slot = end.slot;
                     self.runs[slot.ix()].end = Some(end);
@@ -126,8 +145,26 @@ impl Dispatcher {
                 () = &mut sleep => {}
             }
         }
-        self.publish(true);
-        self.runs.into_iter().filter_map(|run| run.end).collect()
+    }
+
+    /// Hands the answers that were received to the writers, which make them durable before they are dropped. What is under way is
+    /// abandoned; the promise in `state.json` counts it as possibly charged.
+    fn save(&mut self, events: Vec<Event>, effects: Vec<Effect>) {
+        self.runs.iter_mut().flat_map(|run| run.attempts.drain()).for_each(|(_, attempt)| attempt.abort());
+        let queued = std::iter::from_fn(|| self.events.try_recv().ok());
+        let of_events = events.into_iter().chain(queued).filter_map(|event| match event {
+            Event::Attempted(attempt) => attempt.record,
+            _ => None,
+        });
+        let of_effects = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Record(record) => Some(record),
+            _ => None,
+        });
+        for record in of_effects.chain(of_events) {
+            if let Some(run) = self.runs.get(record.run.ix()) {
+                run.store(Job::Record(record));
+            }
+        }
     }
 
     /// The task of an attempt that has ended needs no aborting any more.
@@ -141,7 +178,9 @@ impl Dispatcher {
     }
 
     fn perform(&mut self, effects: &mut Vec<Effect>) {
-        for effect in effects.drain(..) {
+        // One by one, as events are.
+        effects.reverse();
+        while let Some(effect) = effects.pop() {
             match effect {
                 Effect::Send { run, no, org, attempt } => {
                     let run = &mut self.runs[run.ix()];
@@ -151,6 +190,7 @@ impl Dispatcher {
                 Effect::Look { org, model, name } => {
                     let (sight, events) = (self.shared.transport.look(org, &name), self.shared.events.clone());
                     // The dispatcher may have come to an end meanwhile; then nobody wants to know.
+                    // One that panics is not waited for, either: the preflight is given up in time.
                     tokio::spawn(async move { events.send(Event::Looked { org, model, sight: sight.await }) });
                 }
                 Effect::Record(record) => self.runs[record.run.ix()].store(Job::Record(record)),
@@ -304,7 +344,9 @@ impl Dispatcher {
         let Some(writer) = run.writer.take() else { return };
         let closed = self.closed.0.clone();
         // Closing waits for the disk; the other runs go on meanwhile.
+        let alarm = Alarm::new(&self.shared.events);
         tokio::task::spawn_blocking(move || {
+            let _alarm = alarm;
             let _ = closed.send(RunEnd { slot, exit_code, counts, closed: writer.close() });
         });
     }

@@ -37,6 +37,8 @@ pub(crate) enum Event {
     BatchPlanned { run: RunSlot, plan: Result<Box<BatchPlan>, String> },
     /// Something has happened to a sub-batch.
     Batch(Box<BatchEvent>),
+    /// A task of the engine panicked, and with it went an answer that somebody waits for.
+    Broke,
 }
 
 /// One attempt, ended.

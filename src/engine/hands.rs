@@ -14,6 +14,7 @@ use crate::requests::Input;
 use crate::store;
 use crate::store::{Job, Last, StateFile, StoreError, StoreEvent, Writer};
 
+use super::alarm::Alarm;
 use super::batch;
 use super::event::Event;
 use super::load::Sizes;
@@ -124,7 +125,9 @@ impl Run {
         for no in open {
             last[no.ix()] = Last::Unsent;
         }
+        let alarm = Alarm::new(&events);
         tokio::task::spawn_blocking(move || {
+            let _alarm = alarm;
             let plan = batch::plan(&input, &last, &template, &dir, &nonce, settings, false);
             let plan = plan.map(Box::new).map_err(|error| error.to_string());
             // The dispatcher may have come to an end meanwhile; then nobody wants to know.
@@ -140,7 +143,12 @@ impl Run {
         }
         self.others_asked = now;
         let (events, run) = (shared.events.clone(), self.work.slot);
-        tokio::task::spawn_blocking(move || events.send(Event::OthersSpent { run, today: others() }));
+        // What a day may cost could not be held without it.
+        let alarm = Alarm::new(&events);
+        tokio::task::spawn_blocking(move || {
+            let _alarm = alarm;
+            events.send(Event::OthersSpent { run, today: others() })
+        });
     }
 
     pub(super) fn store(&self, job: Job) {

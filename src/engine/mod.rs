@@ -42,6 +42,7 @@
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
 mod admit;
+mod alarm;
 mod batch;
 mod breaker;
 mod budget;

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use crate::model::{ApiError, Counts, Family, Money, Mono, OrgId, Outcome, RequestNo, Trouble};
 
 use super::load::Load;
+use super::worker::BROKE_OFF;
 
 /// Where a request is. Every request is in exactly one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +46,10 @@ pub(crate) struct Redrive {
     pub(crate) journaled: bool,
 }
 
-/// Whether an answer came with a success status, and was none.
+/// Whether an answer came with a success status, and was none; or could not be dealt with. It is likely to be so each time.
 pub(crate) fn is_broken_answer(trouble: Trouble, error: &ApiError) -> bool {
-    trouble == Trouble::Broken && error.status.is_some_and(|status| (200..300).contains(&status))
+    let success = error.status.is_some_and(|status| (200..300).contains(&status));
+    trouble == Trouble::Broken && (success || error.kind == BROKE_OFF)
 }
 
 impl Redrive {

@@ -47,6 +47,8 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
         Event::BatchPlanned { run, plan } => batch::move_over(state, run, plan.map(|plan| *plan), now, effects),
         Event::Batch(event) => batch::event(state, *event, now, effects),
+        // The dispatcher has come to its end by then.
+        Event::Broke => {}
         Event::Synced { run, done } => {
             let run = &mut state.runs[run.ix()];
             for (no, outcome) in done {
@@ -252,7 +254,7 @@ fn rate_limited(state: &mut State, org: OrgId, seen: &Limited, now: Now, effects
 #[expect(clippy::too_many_arguments, reason = "all of one attempt; bundling them would only rename the list")]
 fn failed(
     state: &mut State,
-    run: RunSlot,
+    slot: RunSlot,
     no: RequestNo,
     flight: &Flying,
     started: Mono,
@@ -271,7 +273,7 @@ fn failed(
         _ => totals.n_transport += 1,
     }
     let State { orgs, pools, runs, settings, rng, .. } = state;
-    let run = &mut runs[run.ix()];
+    let run = &mut runs[slot.ix()];
     if trouble.possibly_charged() {
         run.ledger.doubt(org, Route::Sync, run.sizes.model(no), trouble.as_str(), flight.at_most);
     }
@@ -306,7 +308,11 @@ fn failed(
         )
     });
     match &aside {
-        Some(_) => run.queue.set_aside(no, org, trouble, error),
+        Some(_) => {
+            run.queue.set_aside(no, org, trouble, error.clone());
+            let attempts = run.queue.failed_attempts(no);
+            effects.push(Effect::RecordReDrivable { run: slot, no, org, attempts, trouble, error });
+        }
         None => run.queue.failed(no, org, trouble, error, now.mono + wait),
     }
     if let Some(text) = aside {

@@ -4,18 +4,23 @@
 //! that the dispatcher, of which there is one, only hands it on.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::api::{Call, Reply, Transport};
 use crate::catalog::{Card, Catalog};
-use crate::model::{Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Usage, Verdict};
+use crate::model::{ApiError, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Trouble, Usage, Verdict};
 use crate::requests::Input;
 use crate::store::{CacheEntry, LineMeta, Record, journal};
 
 use super::clock::Clock;
 use super::event::{Attempt, Event};
+
+/// The kind of the error of an attempt that a panic broke off.
+pub(crate) const BROKE_OFF: &str = "internal-error";
 
 /// What all attempts share.
 #[derive(Clone)]
@@ -61,19 +66,34 @@ pub(crate) struct Task {
     pub(crate) attempt: u16,
 }
 
-/// Makes the attempt and reports it.
+/// Makes the attempt and reports it, whatever happens: one that panics has ended without an answer, and may have been
+/// charged.
 pub(crate) async fn attempt(shared: Shared, work: Arc<RunWork>, task: Task) {
-    let event = match work.input.read(task.no) {
-        Ok(line) => {
-            let started = shared.clock.mono();
-            let call = Call { org: task.org, body: line.body, max_tokens: work.input.max_tokens_of(task.no) };
-            let reply = shared.transport.call(call).await;
-            Event::Attempted(Box::new(ended(&shared, &work, task, started, &line.custom_id, reply)))
-        }
-        Err(error) => Event::Unreadable { run: work.slot, no: task.no, org: task.org, message: error.to_string() },
-    };
+    let started = shared.clock.mono();
+    let made = AssertUnwindSafe(make(&shared, &work, task)).catch_unwind().await;
+    let event = made.unwrap_or_else(|_| {
+        let error = ApiError {
+            kind: BROKE_OFF.to_owned(),
+            message: "a fault of fandeck itself broke the attempt off; its report is on standard error".to_owned(),
+            ..ApiError::default()
+        };
+        let reply = Reply::unanswered(Trouble::Broken, error);
+        Event::Attempted(Box::new(ended(&shared, &work, task, started, "", reply)))
+    });
     // The dispatcher is gone only when its runs have come to rest; then nobody waits for this.
     let _ = shared.events.send(event);
+}
+
+async fn make(shared: &Shared, work: &RunWork, task: Task) -> Event {
+    let started = shared.clock.mono();
+    match work.input.read(task.no) {
+        Ok(line) => {
+            let call = Call { org: task.org, body: line.body, max_tokens: work.input.max_tokens_of(task.no) };
+            let reply = shared.transport.call(call).await;
+            Event::Attempted(Box::new(ended(shared, work, task, started, &line.custom_id, reply)))
+        }
+        Err(error) => Event::Unreadable { run: work.slot, no: task.no, org: task.org, message: error.to_string() },
+    }
 }
 
 fn ended(shared: &Shared, work: &RunWork, task: Task, started: Mono, custom_id: &str, reply: Reply) -> Attempt {

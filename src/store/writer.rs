@@ -3,6 +3,7 @@
 //! An outcome is reported by [`StoreEvent::Synced`] after its fsync, and never before. When the disk is full or gone, all
 //! that was received stays in memory, [`StoreEvent::Blocked`] says so once, and the thread tries again until it works.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -272,7 +273,22 @@ struct Worker {
 }
 
 impl Worker {
+    /// Writes until there will be no more. Once this thread has panicked nothing is written any more: what comes is kept in
+    /// memory, and handed back with what was not written.
     fn run(mut self, receiver: &Receiver<Job>) -> Left {
+        if catch_unwind(AssertUnwindSafe(|| self.work(receiver))).is_err() {
+            let what =
+                format!("internal error: the writer of {} broke; stop the run, and resume it", self.dir.display());
+            (self.on_event)(StoreEvent::Blocked { message: what.clone(), for_good: true });
+            self.trouble = Some(Obstacle { what, grade: Grade::Lost });
+            self.heal(receiver);
+        }
+        let n_unsynced = self.done.iter().filter(|(_, outcome)| outcome.is_terminal()).count() as u64;
+        // Drops the cache's thread, which waits for its last transaction.
+        Left { n_unsynced, unwritten: self.journal.give_up(), trouble: self.trouble.map(|obstacle| obstacle.what) }
+    }
+
+    fn work(&mut self, receiver: &Receiver<Job>) {
         let mut jobs = Vec::new();
         loop {
             let mut woken = receiver.first(&mut jobs);
@@ -289,9 +305,6 @@ impl Worker {
         if self.trouble.is_some() {
             self.commit();
         }
-        let n_unsynced = self.done.iter().filter(|(_, outcome)| outcome.is_terminal()).count() as u64;
-        // Drops the cache's thread, which waits for its last transaction.
-        Left { n_unsynced, unwritten: self.journal.give_up(), trouble: self.trouble.map(|obstacle| obstacle.what) }
     }
 
     /// While blocked: takes jobs into memory and tries again from time to time. False when there will be no more.

@@ -22,6 +22,8 @@ enum Fault {
     SyncLoses,
     /// It cannot be opened.
     Open,
+    /// The program itself is wrong.
+    Panic,
 }
 
 /// Faults in the order in which they are met; none are left: all is well.
@@ -60,6 +62,7 @@ impl AppendFile for FaultyFile {
     }
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.before = at;
+        assert!(met(&self.plan, |fault| fault == Fault::Panic).is_none(), "a panic was asked for");
         if let Some(Fault::FullAfter(n)) = met(&self.plan, |fault| matches!(fault, Fault::FullAfter(_))) {
             self.file.write_at(at, &bytes[..n.min(bytes.len())])?;
             return Err(io::ErrorKind::StorageFull.into());
@@ -245,6 +248,19 @@ fn d4_closing_on_a_full_disk_says_what_is_lost_and_does_not_hang() {
     std::fs::write(closed.dir.journal_path(), &closed.unwritten).unwrap();
     let found = recover(&closed.dir, &rig.input, &mut |_| {}).unwrap();
     assert_eq!(found.last, [Last::Succeeded, Last::Succeeded, Last::Unsent]);
+}
+
+#[test]
+fn t1_a_panic_of_the_writer_is_told_and_what_it_had_not_written_is_handed_back() {
+    let rig = Rig::new(&[Fault::Panic], NOW, None);
+    rig.send(0);
+    assert!(rig.blocked().contains("the writer of"), "it is no trouble that passes");
+    rig.send(1);
+    rig.send(2);
+    let lines = rig.lines(&[0, 1, 2]);
+    let closed = rig.writer.close();
+    assert_eq!((closed.n_unsynced, closed.unwritten == lines), (3, true));
+    assert!(closed.trouble.is_some_and(|trouble| trouble.contains("internal error")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The thin shell around the pure parts: terminal, keys, signals, pictures and time on one side, `update` and `render`
 //! in the middle, the engine on the other.
 
-use std::io::{self, Stdout, stdout};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,6 @@ use crossterm::event::{Event, EventStream, KeyEvent};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tokio::signal::unix::SignalKind;
@@ -19,26 +17,24 @@ use tokio::time::Instant;
 
 use super::backstage::{Answer, Attached, Backstage, Driver};
 use super::copy;
-use super::guard::{self, Guard, Taking};
+use super::guard::{self, Taking};
 use super::keymap::Key;
 use super::log::{LogFeed, Records};
+use super::pace::Pace;
 use super::screens::planner::PlannerUi;
 use super::screens::{self, Screen};
 use super::signals::{Signals, go_on_kind, stop_kind};
+use super::stage::Stage;
 use super::state::{Overlay, UiState};
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
-use super::wires::{ask, copy_cells, mouse_msg, news, next_event, next_picture};
+use super::wires::{ask, mouse_msg, news, next_event, next_picture};
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
 use crate::model::{Attention, CommandOutcome, Mono, Snapshot};
 use crate::report::text::harmless;
 
-/// Shortest time between two frames: 20 a second at the most.
-const FRAME: Duration = Duration::from_millis(50);
-/// Shortest time to a frame that a key asks for: nobody types faster, and whoever does waits for the answer.
-const KEY_FRAME: Duration = Duration::from_millis(10);
 /// How often countdowns and ages are drawn anew.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -59,8 +55,8 @@ struct Shell {
     handle: Option<EngineHandle>,
     pictures: Option<watch::Receiver<Arc<Snapshot>>>,
     snapshot: Arc<Snapshot>,
-    /// The picture that is shown while the operator holds it.
-    held: Option<Arc<Snapshot>>,
+    /// What is shown while the operator holds it.
+    held: Option<Held>,
     attention: Attention,
     ui: UiState,
     theme: Theme,
@@ -71,21 +67,16 @@ struct Shell {
     errands: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     signals: Signals,
     keys: Option<EventStream>,
-    /// `None` when it is gone.
-    terminal: Option<Terminal<CrosstermBackend<Stdout>>>,
-    taking: Taking,
-    /// Given up when the terminal is gone or lent to the shell.
-    guard: Option<Guard>,
-    suspended: bool,
-    /// The terminal has gone since the loop looked last.
-    lost: bool,
+    stage: Stage,
     started: Instant,
-    drawn: Option<Buffer>,
-    dirty: bool,
-    /// The operator did something since the last frame.
-    by_hand: bool,
-    last_frame: Instant,
+    pace: Pace,
     next_tick: Instant,
+}
+
+/// The picture and the log as they were when the operator took hold of them.
+struct Held {
+    snapshot: Arc<Snapshot>,
+    records: Records,
 }
 
 /// What woke the loop.
@@ -111,14 +102,13 @@ impl Shell {
         crossterm::style::force_color_output(true);
         let signals = Signals::new()?;
         let taking = Taking { mouse: options.mouse, title: options.title.clone() };
-        let guard = Guard::enter(&taking)?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
-        let size = terminal.size()?;
+        let mut stage = Stage::enter(taking)?;
+        let size = stage.size().ok_or_else(|| io::Error::other("the terminal does not tell its size"))?;
         let ui = UiState {
             keymap: Arc::clone(&options.keymap),
             read_only: options.read_only,
             leave_when_done: options.leave_when_done,
-            size: (size.width, size.height),
+            size,
             mouse: options.mouse,
             no_color: options.no_color,
             theme_at_start: ThemeName::ALL.into_iter().find(|name| Theme::of(*name) == options.theme),
@@ -149,16 +139,9 @@ impl Shell {
             errands: FuturesUnordered::new(),
             signals,
             keys: Some(EventStream::new()),
-            terminal: Some(terminal),
-            taking,
-            guard: Some(guard),
-            suspended: false,
-            lost: false,
+            stage,
             started: now,
-            drawn: None,
-            dirty: true,
-            by_hand: false,
-            last_frame: now.checked_sub(FRAME).unwrap_or(now),
+            pace: Pace::new(now),
             next_tick: now + TICK,
         };
         if let Some(attached) = attached {
@@ -184,16 +167,18 @@ impl Shell {
 
     async fn run(mut self) -> io::Result<TuiExit> {
         loop {
-            if self.guard.is_some() && !guard::is_taken() {
+            if self.stage.is_broken() {
                 return Ok(TuiExit::Broken);
             }
-            if self.dirty && self.last_frame.elapsed() >= self.frame_gap() {
+            if self.pace.due().is_some_and(|due| due <= Instant::now()) {
                 self.draw();
             }
-            if std::mem::take(&mut self.lost)
-                && let Some(exit) = self.apply(Msg::Signal(TuiExit::HungUp))
-            {
-                return Ok(exit);
+            if self.stage.was_lost() {
+                // Nothing can be shown or read any more: nobody could end the run, so it is stopped, and waited for.
+                self.keys = None;
+                if let Some(exit) = self.apply(Msg::Signal(TuiExit::HungUp)) {
+                    return Ok(exit);
+                }
             }
             let wake = self.wait().await;
             if let Some(exit) = self.take(wake) {
@@ -202,15 +187,12 @@ impl Shell {
         }
     }
 
-    fn frame_gap(&self) -> Duration {
-        if self.by_hand { KEY_FRAME } else { FRAME }
-    }
-
     async fn wait(&mut self) -> Wake {
         // A frame that is due wakes before the next tick; nothing else wakes an idle screen but the second's tick while
         // something is counted down.
-        let deadline = if self.dirty { self.last_frame + self.frame_gap() } else { self.next_tick };
-        let ticking = self.dirty || self.is_ticking();
+        let due = self.pace.due();
+        let ticking = due.is_some() || self.is_ticking();
+        let deadline = due.unwrap_or(self.next_tick);
         let engine_gone = self.ui.engine_gone;
         tokio::select! {
             biased;
@@ -234,12 +216,12 @@ impl Shell {
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
             Wake::Input(Some(Ok(event))) => {
-                self.by_hand = true;
+                self.pace.hurry();
                 self.input(&event)
             }
             // No more keys: the terminal has gone.
             Wake::Input(_) => {
-                self.terminal_is_gone();
+                self.stage.gone();
                 None
             }
             Wake::Picture(true) => {
@@ -250,7 +232,7 @@ impl Shell {
             }
             Wake::Picture(false) => Some(Msg::EngineGone),
             Wake::Log => {
-                self.dirty = true;
+                self.pace.touch();
                 None
             }
             Wake::Answer(ticket, outcome) => Some(Msg::Answered { ticket, outcome }),
@@ -273,14 +255,17 @@ impl Shell {
     }
 
     fn apply(&mut self, msg: Msg) -> Option<TuiExit> {
-        self.dirty = true;
+        self.pace.touch();
         let now = self.now();
         // A key means what is seen, also when that is held.
         let by_hand = matches!(msg, Msg::Act(_) | Msg::Click(..) | Msg::Wheel { .. });
-        let seen = self.held.as_ref().filter(|_| by_hand).unwrap_or(&self.snapshot).clone();
+        let held = self.held.as_ref().filter(|_| by_hand);
+        let seen = Arc::clone(held.map_or(&self.snapshot, |held| &held.snapshot));
         let reactions = update(&mut self.ui, msg, &seen, now);
         match self.ui.frozen {
-            Some(_) if self.held.is_none() => self.held = Some(Arc::clone(&self.snapshot)),
+            Some(_) if self.held.is_none() => {
+                self.held = Some(Held { snapshot: Arc::clone(&self.snapshot), records: self.records.clone() });
+            }
             None => self.held = None,
             Some(_) => {}
         }
@@ -303,24 +288,19 @@ impl Shell {
                 self.last_picture();
                 return Some(exit);
             }
-            Reaction::Suspend => self.suspend(),
-            Reaction::Redraw => self.forget_drawn(),
-            Reaction::Mouse(on) => {
-                self.taking.mouse = on;
-                if self.guard.is_some() && guard::mouse(on).is_err() {
-                    self.terminal_is_gone();
-                }
+            Reaction::Suspend => self.stage.suspend(),
+            Reaction::Redraw => self.draw_anew(),
+            Reaction::Mouse(on) => self.stage.mouse(on),
+            Reaction::Log(to) => {
+                let records = self.held.as_mut().map_or(&mut self.records, |held| &mut held.records);
+                records.scroll(to, &self.ui.log.view(false));
             }
-            Reaction::Log(to) => self.records.scroll(to, &self.ui.log.view(false)),
             Reaction::Call(text) => match self.attention {
                 Attention::None => {}
-                Attention::Bell => self.aside("\x07"),
-                Attention::Notification => self.aside(&format!("\x1b]9;{}\x07", harmless(&text))),
+                Attention::Bell => self.stage.aside("\x07"),
+                Attention::Notification => self.stage.aside(&format!("\x1b]9;{}\x07", harmless(&text))),
             },
-            Reaction::Title(title) => {
-                self.aside(&format!("\x1b]2;{}\x07", harmless(&title)));
-                self.taking.title = title;
-            }
+            Reaction::Title(title) => self.stage.title(title),
             Reaction::Copy(text) if copy::is_hopeless(&std::env::var("TERM").unwrap_or_default()) => {
                 self.ui.toast = None;
                 let lines = vec![
@@ -330,16 +310,9 @@ impl Shell {
                 ];
                 self.ui.overlay = Some(Overlay::Reader { title: "copy", lines, scroll: 0 });
             }
-            Reaction::Copy(text) => self.aside(&copy::sequence(&text)),
+            Reaction::Copy(text) => self.stage.aside(&copy::sequence(&text)),
         }
         None
-    }
-
-    /// Writes something that draws nothing.
-    fn aside(&mut self, sequence: &str) {
-        if self.guard.is_some() && guard::aside(sequence).is_err() {
-            self.terminal_is_gone();
-        }
     }
 
     /// Draws the final state, so that it is what a terminal without an alternate screen keeps.
@@ -354,7 +327,7 @@ impl Shell {
             Event::Key(key) => self.key(key),
             Event::Mouse(mouse) => mouse_msg(mouse),
             Event::Resize(columns, rows) => {
-                self.forget_drawn();
+                self.draw_anew();
                 Some(Msg::Resize(*columns, *rows))
             }
             // Pasted text must not act as keys.
@@ -376,104 +349,49 @@ impl Shell {
 
     fn signal(&mut self, kind: SignalKind) -> Option<Msg> {
         if kind == stop_kind() {
-            self.suspend();
+            self.stage.suspend();
+            self.pace.touch();
             return None;
         }
         if kind == go_on_kind() {
-            // Also when somebody stopped us without asking: the shell has used the terminal meanwhile.
-            if self.guard.is_some() || self.suspended {
-                self.retake();
-            }
+            self.stage.go_on();
+            self.pace.touch();
             return None;
         }
         if kind == SignalKind::hangup() {
-            self.terminal_is_gone();
+            self.stage.gone();
             return None;
         }
         let exit = if kind == SignalKind::terminate() { TuiExit::Terminated } else { TuiExit::Interrupted };
         Some(Msg::Signal(exit))
     }
 
-    /// Gives the terminal back and stops. The terminal is taken again when the signal to go on arrives, not when the call
-    /// returns: a process of several threads runs on for a moment after it has stopped itself.
-    fn suspend(&mut self) {
-        if self.guard.take().is_none() {
-            return;
-        }
-        self.suspended = true;
-        if let Err(error) = guard::stop_self() {
-            tracing::warn!("failed to suspend: {error}");
-            self.retake();
-        }
+    fn draw_anew(&mut self) {
+        self.stage.forget_drawn();
+        self.pace.touch();
     }
 
-    fn retake(&mut self) {
-        self.suspended = false;
-        self.guard = None;
-        match Guard::enter(&self.taking) {
-            Ok(guard) => self.guard = Some(guard),
-            Err(error) => {
-                tracing::warn!("failed to take the terminal again: {error}");
-                self.terminal_is_gone();
-                return;
-            }
-        }
-        self.forget_drawn();
-    }
-
-    /// Nothing can be shown or read any more: nobody could end the run, so it is stopped, and waited for.
-    fn terminal_is_gone(&mut self) {
-        self.keys = None;
-        self.guard = None;
-        self.lost = true;
-        // Dropping it would show the cursor, fail, print that to a standard error that has gone too, and panic.
-        std::mem::forget(self.terminal.take());
-    }
-
-    fn forget_drawn(&mut self) {
-        self.drawn = None;
-        self.dirty = true;
-    }
-
-    /// Draws what has changed; a frame equal to the last one costs no byte.
     fn draw(&mut self) {
-        self.dirty = false;
-        self.by_hand = false;
-        self.last_frame = Instant::now();
-        let (Some(terminal), Some(_)) = (&mut self.terminal, &self.guard) else { return };
-        let Ok(size) = terminal.size() else { return self.terminal_is_gone() };
-        self.ui.size = (size.width, size.height);
+        let shown = self.frame().is_some_and(|frame| self.stage.show(frame));
+        self.pace.drawn(Instant::now(), shown);
+    }
+
+    /// What is to be seen now; `None` when there is nothing to draw on.
+    fn frame(&mut self) -> Option<Buffer> {
+        let size = self.stage.size()?;
+        self.ui.size = size;
         if let Some(feed) = &self.feed {
             self.records.take_in(feed.take());
         }
-        self.ui.log.targets = self.records.targets().keys().cloned().collect();
-        self.ui.live.log_scrolled = self.records.is_scrolled();
-        let mut frame = Buffer::empty(Rect::new(0, 0, size.width, size.height));
+        let (snapshot, log) =
+            self.held.as_ref().map_or((&self.snapshot, &self.records), |held| (&held.snapshot, &held.records));
+        self.ui.log.targets = log.targets().keys().cloned().collect();
+        self.ui.live.log_scrolled = log.is_scrolled();
+        let mut frame = Buffer::empty(Rect::new(0, 0, size.0, size.1));
         let theme = self.ui.theme.map_or(self.theme, Theme::of);
-        let scene = Scene {
-            ui: &self.ui,
-            snapshot: self.held.as_ref().unwrap_or(&self.snapshot),
-            theme: &theme,
-            log: &self.records,
-            ascii: self.ascii,
-            now: Mono::from_span(self.started.elapsed()),
-        };
+        let now = Mono::from_span(self.started.elapsed());
+        let scene = Scene { ui: &self.ui, snapshot, theme: &theme, log, ascii: self.ascii, now };
         render(&mut frame, &scene);
-        if self.drawn.as_ref() == Some(&frame) {
-            return;
-        }
-        let anew = self.drawn.is_none();
-        let shown = guard::synchronized(|| {
-            if anew {
-                // Not `Terminal::clear`: it asks the terminal where the cursor is, and the answer goes to the task that
-                // reads the keys.
-                terminal.resize(frame.area)?;
-            }
-            terminal.draw(|target| copy_cells(&frame, target.buffer_mut())).map(|_| ())
-        });
-        if shown.is_err() {
-            return self.terminal_is_gone();
-        }
-        self.drawn = Some(frame);
+        Some(frame)
     }
 }

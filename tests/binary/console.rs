@@ -123,7 +123,7 @@ fn read_only_refuses_to_resume_to_delete_and_to_start_and_says_why() {
 
 #[test]
 fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_resumed() {
-    for (place_of_panic, key) in [("worker", None), ("screen", Some(Key::Char('1')))] {
+    for (place_of_panic, key) in [("worker", None), ("dispatcher", None), ("screen", Some(Key::Char('1')))] {
         let place = Place::new();
         let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
         let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
@@ -133,10 +133,33 @@ fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_r
             terminal.send(key).unwrap();
         }
         let text = ends_with(terminal, 1).full_text();
-        assert!(text.contains(&format!("a panic of a {place_of_panic}").replace("a screen", "the screen")), "{text}");
+        assert!(
+            text.contains(
+                &format!("a panic of a {place_of_panic}")
+                    .replace("a screen", "the screen")
+                    .replace("a dispatcher", "the dispatcher")
+            ),
+            "{text}"
+        );
         assert!(text.contains("fandeck resume"), "{text}");
         let status = place.run(&["status", &dir]).stdout;
-        assert!(status.contains("incomplete") && status.contains("go on"), "{status}");
+        assert!(status.contains("go on") && !status.contains("finished"), "{status}");
+    }
+}
+
+#[test]
+fn t1_a_run_without_a_screen_survives_a_panic_of_an_attempt_and_ends_when_the_dispatcher_panics() {
+    for (place_of_panic, code, answers) in [("worker", 0, 60), ("dispatcher", 1, 0)] {
+        let mut place = Place::new();
+        place.set("FANDECK_PANIC", place_of_panic);
+        let (scenario, dir) = (scenario(&place, 60), place.text("run"));
+        let args = ["demo", "--headless", "--scenario", &scenario, "--requests", "60", "--run-dir", &dir];
+        let ended = place.run(&args);
+        assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
+        let words = if code == 0 { "1 possibly charged" } else { "Go on with: fandeck resume" };
+        assert!(format!("{}{}", ended.stdout, ended.stderr).contains(words), "{}{}", ended.stdout, ended.stderr);
+        let journal = std::fs::read_to_string(place.path("run/results.jsonl")).unwrap_or_default();
+        assert_eq!(journal.lines().count(), answers);
     }
 }
 
@@ -159,13 +182,59 @@ fn t9_a_busy_screen_draws_at_most_twenty_frames_a_second() {
     terminal.wait_until(is_live).unwrap();
     terminal.wait_until(|screen| screen.contains("elapsed 3s")).unwrap();
     let start = Instant::now();
-    let before = terminal.frame_timings().last().map_or(0, |frame| frame.index());
+    let before = frames(&terminal);
     terminal.wait_until(|screen| screen.contains("elapsed 6s")).unwrap();
-    let frames = terminal.frame_timings().last().map_or(0, |frame| frame.index()) - before;
-    let most = 20.0 * start.elapsed().as_secs_f64() + 2.0;
-    assert!(frames > 0 && (frames as f64) < most, "{frames} frames, at most {most:.0}");
+    let (n, most) = (frames(&terminal) - before, 20.0 * start.elapsed().as_secs_f64() + 2.0);
+    assert!(n > 0 && (n as f64) < most, "{n} frames, at most {most:.0}");
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
+}
+
+/// Frames that the terminal was sent so far.
+fn frames(terminal: &Terminal) -> u64 {
+    terminal.frame_timings().last().map_or(0, |frame| frame.index())
+}
+
+#[test]
+fn t9_a_key_that_is_held_draws_at_most_twenty_frames_a_second() {
+    let place = Place::new();
+    let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
+    let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
+    let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
+    terminal.wait_until(is_live).unwrap();
+    let (start, before) = (Instant::now(), frames(&terminal));
+    // Each of them changes the picture, and they come faster than any keyboard repeats.
+    while !terminal.screen().contains("elapsed 4s") {
+        terminal.send(Key::Down).unwrap();
+        terminal.send(Key::Char('?')).unwrap();
+        terminal.send(Key::Char('?')).unwrap();
+        terminal.wait_frame_for(|_| true, Duration::from_millis(15)).ok();
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", terminal.screen());
+    }
+    let (n, most) = (frames(&terminal) - before, 20.0 * start.elapsed().as_secs_f64() + 6.0);
+    assert!(n > 0 && (n as f64) < most, "{n} frames, at most {most:.0}");
+    terminal.send(Key::Ctrl('c')).unwrap();
+    ends_with(terminal, 130);
+}
+
+#[test]
+fn t9_nothing_is_written_while_nothing_changes() {
+    let place = Place::new();
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+    terminal.send(Key::Char('?')).unwrap();
+    terminal.wait_until(|screen| screen.contains("open-run")).unwrap();
+    let before = frames(&terminal);
+    // Keys without a meaning here are looked at, and draw the same picture; so do the looks at the disk meanwhile.
+    for _ in 0..200 {
+        terminal.send(Key::Char('~')).unwrap();
+        terminal.send(Key::F(9)).unwrap();
+    }
+    terminal.send(Key::Esc).unwrap();
+    terminal.wait_until(|screen| !screen.contains("open-run")).unwrap();
+    assert_eq!(frames(&terminal) - before, 1);
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
 }
 
 #[test]

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fandeck::api::transport::{ReplyFuture, SightFuture};
+use fandeck::api::{Call, Transport};
 use fandeck::catalog::Catalog;
-use fandeck::engine::{EngineSpec, RunEnd, RunFacts, RunSpec, start};
-use fandeck::model::{DispatchSettings, Family, Money, OrgSpec, Route, Snapshot, Wall, WireSettings};
+use fandeck::engine::{EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
+use fandeck::model::{DispatchSettings, Family, Money, OrgId, OrgSpec, Route, Snapshot, Wall, WireSettings};
 use fandeck::requests::Input;
 use fandeck::sim::{InProcess, Scenario, SharedSim, Stats};
 use fandeck::store::run_file::{FORMAT, InputFile};
@@ -19,55 +21,105 @@ const LABELS: [&str; 2] = ["high-prio", "batch"];
 /// A run of these lines over two orgs with these settings of the scenario; its end, the last picture, what the API saw
 /// and what the journal holds.
 async fn run(lines: &[String], scenario: &str) -> (RunEnd, Arc<Snapshot>, Stats, Vec<serde_json::Value>) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("input.jsonl");
-    writeln!(std::fs::File::create(&path).unwrap(), "{}", lines.join("\n")).unwrap();
-    let input = Arc::new(Input::index(&path, &mut |_| {}).unwrap());
-    let orgs = LABELS.map(|label| format!("[[orgs]]\nlabel = \"{label}\"\nkey = \"key-{label}\"\n")).concat();
-    let scenario = Scenario::parse("the test", &format!("summary = \"a test\"\n{scenario}\n{orgs}")).unwrap();
-    let orgs: Vec<OrgSpec> = scenario
-        .orgs
-        .iter()
-        .map(|org| OrgSpec {
-            label: org.label.clone(),
-            key_env: "KEY".to_owned(),
-            key: org.key.clone(),
-            base_url: "http://127.0.0.1".to_owned(),
-            caps: [10; Family::COUNT],
-        })
-        .collect();
-    let sim = SharedSim::new(scenario, 3, 1.0);
-    let run = run_file(&input, &path);
-    let run_dir = dir.path().join("run");
-    let engine = EngineSpec {
-        transport: Arc::new(InProcess::new(Arc::clone(&sim), &orgs, WireSettings::default())),
-        orgs,
-        settings: DispatchSettings::default(),
-        catalog: Arc::new(Catalog::builtin()),
-        prior: Vec::new(),
-        batches: None,
-        seed: 5,
-    };
-    let spec = RunSpec {
-        facts: facts(&run),
-        last: vec![Last::Unsent; input.len() as usize],
-        input,
-        keys: None,
-        dir: RunDir::claim(&run_dir).unwrap().start(&run).unwrap(),
-        cache: None,
-        writer: WriterSettings::default(),
-        state: StateFile::fresh(&run),
-        batch: None,
-        only: None,
-        may_batch: None,
-        others_today: None,
-    };
-    let started = start(engine, vec![spec]).unwrap();
+    let world = World::new(lines, scenario);
+    let started = world.start(|inner| inner, |_| {});
     let end = started.ended.await.unwrap().remove(0);
-    // There is none before the first outcome.
-    let journal = std::fs::read_to_string(run_dir.join("results.jsonl")).unwrap_or_default();
-    let journal = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    (end, started.handle.snapshot(), sim.stats(), journal)
+    (end, started.handle.snapshot(), world.sim.stats(), world.journal())
+}
+
+/// A run directory to be, and the API.
+struct World {
+    dir: tempfile::TempDir,
+    input: Arc<Input>,
+    run: RunFile,
+    orgs: Vec<OrgSpec>,
+    sim: Arc<SharedSim>,
+}
+
+impl World {
+    fn new(lines: &[String], scenario: &str) -> World {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("input.jsonl");
+        writeln!(std::fs::File::create(&path).unwrap(), "{}", lines.join("\n")).unwrap();
+        let input = Arc::new(Input::index(&path, &mut |_| {}).unwrap());
+        let orgs = LABELS.map(|label| format!("[[orgs]]\nlabel = \"{label}\"\nkey = \"key-{label}\"\n")).concat();
+        let scenario = Scenario::parse("the test", &format!("summary = \"a test\"\n{scenario}\n{orgs}")).unwrap();
+        let orgs = scenario
+            .orgs
+            .iter()
+            .map(|org| OrgSpec {
+                label: org.label.clone(),
+                key_env: "KEY".to_owned(),
+                key: org.key.clone(),
+                base_url: "http://127.0.0.1".to_owned(),
+                caps: [10; Family::COUNT],
+            })
+            .collect();
+        let run = run_file(&input, &path);
+        World { dir, input, run, orgs, sim: SharedSim::new(scenario, 3, 1.0) }
+    }
+
+    fn start(
+        &self,
+        around: impl FnOnce(Arc<dyn Transport>) -> Arc<dyn Transport>,
+        change: impl FnOnce(&mut RunSpec),
+    ) -> Started {
+        let transport = InProcess::new(Arc::clone(&self.sim), &self.orgs, WireSettings::default());
+        let engine = EngineSpec {
+            transport: around(Arc::new(transport)),
+            orgs: self.orgs.clone(),
+            settings: DispatchSettings::default(),
+            catalog: Arc::new(Catalog::builtin()),
+            prior: Vec::new(),
+            batches: None,
+            seed: 5,
+        };
+        let mut spec = RunSpec {
+            facts: facts(&self.run),
+            last: vec![Last::Unsent; self.input.len() as usize],
+            input: Arc::clone(&self.input),
+            keys: None,
+            dir: RunDir::claim(&self.run_dir()).unwrap().start(&self.run).unwrap(),
+            cache: None,
+            writer: WriterSettings::default(),
+            state: StateFile::fresh(&self.run),
+            batch: None,
+            only: None,
+            may_batch: None,
+            others_today: None,
+        };
+        change(&mut spec);
+        start(engine, vec![spec]).unwrap()
+    }
+
+    fn run_dir(&self) -> std::path::PathBuf {
+        self.dir.path().join("run")
+    }
+
+    /// There is none before the first outcome.
+    fn journal(&self) -> Vec<serde_json::Value> {
+        let journal = std::fs::read_to_string(self.run_dir().join("results.jsonl")).unwrap_or_default();
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Panics at some calls, counted from 0, after they have been made: the answer is lost.
+struct Panics<F>(Arc<dyn Transport>, std::sync::atomic::AtomicUsize, F);
+
+impl<F: Fn(usize, &Call) -> bool + Send + Sync + 'static> Transport for Panics<F> {
+    fn call(&self, call: Call) -> ReplyFuture {
+        let panics = (self.2)(self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed), &call);
+        let reply = self.0.call(call);
+        Box::pin(async move {
+            let reply = reply.await;
+            assert!(!panics, "a panic was asked for");
+            reply
+        })
+    }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        self.0.look(org, model)
+    }
 }
 
 fn run_file(input: &Input, path: &Path) -> RunFile {
@@ -165,4 +217,44 @@ async fn more_tokens_than_a_model_gives_end_the_run_before_anything_was_sent() {
     let (end, last, seen, _) = run(&lines(50, "claude-haiku-4-5", 90_000), "").await;
     assert_eq!((end.exit_code, seen.n_messages), (2, 0));
     assert!(last.runs[0].reason.as_deref().is_some_and(|reason| reason.contains("64000")), "{:?}", last.runs[0].reason);
+}
+
+#[tokio::test(start_paused = true)]
+async fn t1_an_attempt_that_panics_has_ended_without_an_answer_and_its_request_is_sent_again() {
+    let world = World::new(&lines(60, "claude-haiku-4-5", 64), "");
+    let started = world.start(|inner| Arc::new(Panics(inner, 0.into(), |n, _: &Call| n == 7 || n == 20)), |_| {});
+    let end = started.ended.await.unwrap().remove(0);
+    assert_eq!((end.exit_code, end.counts.succeeded, world.journal().len()), (0, 60, 60));
+    let run = &started.handle.snapshot().runs[0];
+    // The API took both, and may have billed them.
+    assert_eq!((run.n_possibly_charged, world.sim.stats().bodies_accepted_twice), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn t1_a_request_whose_attempts_always_panic_is_set_aside_after_four() {
+    let world = World::new(&lines(60, "claude-haiku-4-5", 64), "");
+    let always = |_, call: &Call| call.body.windows(8).any(|part| part == b"Case 33.");
+    let started = world.start(|inner| Arc::new(Panics(inner, 0.into(), always)), |_| {});
+    let end = started.ended.await.unwrap().remove(0);
+    assert_eq!((end.exit_code, end.counts.succeeded, end.counts.open()), (4, 59, 1));
+    let run = &started.handle.snapshot().runs[0];
+    assert_eq!(run.n_possibly_charged, 4);
+    let last = &world.journal()[59];
+    assert!(last.to_string().contains("internal-error"), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn t1_a_task_of_the_engine_that_panics_ends_it_and_every_answer_that_came_is_durable() {
+    let world = World::new(&lines(4_000, "claude-haiku-4-5", 64), "latency = { p50-ms = 1500, p95-ms = 3000 }");
+    let started = world.start(|inner| inner, |spec| spec.others_today = Some(Arc::new(|| panic!("wanted"))));
+    let pictures = started.handle.watch();
+    assert!(started.ended.await.err().is_some_and(|error| error.is_panic()));
+    // The frontends see that it is over, and the directory can be taken by the next session.
+    assert!(pictures.has_changed().is_err());
+    let (dir, _, state) = RunDir::open(&world.run_dir()).unwrap();
+    let (answers, taken) = (world.journal().len() as u64, world.sim.stats().bodies_accepted);
+    assert!(answers > 50, "{answers}");
+    // What was under way was promised before as perhaps charged.
+    assert!(taken - answers <= state.n_possibly_charged_at_most, "{taken} {answers} {state:?}");
+    drop(dir);
 }

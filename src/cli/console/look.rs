@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use super::blocking;
 use crate::cli::launch::input_name;
+use crate::cli::orders;
 use crate::engine::EngineHandle;
+use crate::engine::handle::CommandRequest;
 use crate::model::series::{Course, Latencies};
 use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, StoreView, SubBatchView};
-use crate::model::{Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
+use crate::model::{Command, CommandOutcome, Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry, stamp};
 use crate::tui::backstage::{Attached, Driver};
 
@@ -24,10 +27,10 @@ pub(super) fn attach(dir: &Path, runtime: &Handle) -> Result<Attached, String> {
     let peek = RunDir::peek(dir).map_err(|error| error.to_string())?;
     let driver = if peek.owner.is_some() { Driver::Elsewhere } else { Driver::Nobody };
     let (pictures, watched) = watch::channel(Arc::new(picture(&peek, 1)));
-    // Nobody takes commands: a run is commanded where it is driven.
-    let (commands, _) = mpsc::channel(1);
+    let (commands, asked) = mpsc::channel(1);
     if driver == Driver::Elsewhere {
         runtime.spawn(keep_looking(dir.to_owned(), pictures));
+        runtime.spawn(hand_on(dir.to_owned(), asked));
     }
     Ok(Attached { handle: EngineHandle::new(watched, commands), driver })
 }
@@ -43,6 +46,22 @@ async fn keep_looking(dir: PathBuf, pictures: watch::Sender<Arc<Snapshot>>) {
         if peek.owner.is_none() {
             return;
         }
+    }
+}
+
+/// Hands on the one order that an owner takes from another process. A run is commanded otherwise where it is driven.
+async fn hand_on(dir: PathBuf, mut asked: mpsc::Receiver<CommandRequest>) {
+    while let Some(CommandRequest { command, reply }) = asked.recv().await {
+        let outcome = match command {
+            Command::CancelSubBatch { sub_batch, seen, .. } => {
+                let dir = dir.clone();
+                let done = blocking(move || orders::cancel(&dir, sub_batch, seen)).await;
+                done.unwrap_or_else(CommandOutcome::Refused)
+            }
+            _ => CommandOutcome::Refused("another process drives the run: do that there".to_owned()),
+        };
+        // Whoever asked may have left.
+        let _ = reply.send(outcome);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The hands of the batch part: each thing to do is a task of its own, and is answered by one event, whatever happens.
+//! The hands of the batch part: each thing to do is a task of its own, and is answered by one event, whatever happens; a
+//! panic is answered by the alarm.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::api::batches::{
     BatchFailure, BatchReply, BatchTransport, CreateOutcome, CreateReply, MessageBatch, Sink, read_row, upload,
 };
+use crate::engine::alarm::Alarm;
 use crate::engine::clock::Clock;
 use crate::engine::event::Event;
 use crate::engine::worker::RunWork;
@@ -47,45 +49,53 @@ impl Shell {
     /// Begins something. What has to do with the writer is the dispatcher's.
     pub(crate) fn begin(self: &Arc<Shell>, index: u32, what: ToDo) {
         let shell = Arc::clone(self);
+        let alarm = Alarm::new(&self.events);
         match what {
             ToDo::KeepMembers { members } => {
                 tokio::task::spawn_blocking(move || {
+                    let _alarm = alarm;
                     let kept = Members::of(&shell.work.input, &members).save(&shell.dir, index);
                     shell.tell(index, Happened::MembersKept(kept.map_err(|error| error.to_string())));
                 });
             }
             ToDo::Create { org, members } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let reply = shell.create(org, members).await;
                     shell.tell(index, Happened::Created(Box::new(reply)));
                 });
             }
             ToDo::Poll { org, id } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let reply = shell.transport.retrieve(org, &id).await;
                     shell.tell(index, Happened::Polled(Box::new(reply)));
                 });
             }
             ToDo::Cancel { org, id } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let reply = shell.transport.cancel(org, &id).await;
                     shell.tell(index, Happened::CancelAnswered(Box::new(reply)));
                 });
             }
             ToDo::List { org, since } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let reply = shell.list(org, since).await;
                     shell.tell(index, Happened::Listed(Box::new(reply)));
                 });
             }
             ToDo::Peek { org, batch } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let ours = shell.peek(org, &batch.id).await;
                     shell.tell(index, Happened::Peeked { batch, ours });
                 });
             }
             ToDo::Harvest { org, id, members, began_at } => {
                 tokio::spawn(async move {
+                    let _alarm = alarm;
                     let result = Arc::clone(&shell).harvest(index, org, &id, members, began_at).await;
                     shell.tell(index, Happened::HarvestEnded(Box::new(result)));
                 });

@@ -73,7 +73,7 @@ fn contains(text: &str, wanted: &str) -> bool {
 }
 
 /// The records, and where the eye is.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Records {
     ring: VecDeque<Record>,
     /// Records by target.

@@ -5,6 +5,7 @@ use crate::model::{Command, Money, Mono, Snapshot, SubBatchStatus};
 use crate::report::format;
 use crate::tui::action::Context::Batches;
 use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
+use crate::tui::backstage::Driver;
 use crate::tui::commands::{confirm, say, send};
 use crate::tui::field::TextField;
 use crate::tui::state::{Ask, Deed, Tone, UiState, shown_run};
@@ -179,8 +180,14 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         return Ok(());
     }
     let Some((run, view)) = batches_of(snapshot) else { return Err("the run has no sub-batches".to_owned()) };
-    if run.status.is_over() {
-        return Err("the run is over".to_owned());
+    match ui.driver {
+        _ if run.status.is_over() => return Err("the run is over".to_owned()),
+        Driver::Nobody => return Err("nobody drives the run; go on with it first".to_owned()),
+        // The owner takes this order from others, as from `fandeck cancel`.
+        Driver::Elsewhere if action != Action::CancelSubBatch => {
+            return Err("another process drives the run: do that there".to_owned());
+        }
+        _ => {}
     }
     if action == Action::FinishOnSync {
         let nothing =
@@ -304,6 +311,7 @@ fn against_siblings(sub: &SubBatchView, view: &BatchesView) -> String {
             format::span(median),
             format::span(longest)
         ),
+        _ if view.ended > 0 => format!("{} others ended.", view.ended),
         _ => "No other has ended yet.".to_owned(),
     };
     match sub.stuck_in_ms {

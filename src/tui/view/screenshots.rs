@@ -1,4 +1,5 @@
-//! The pictures of the README, drawn by the code that draws the screens. Anybody makes them anew by
+//! The pictures of the README, drawn by the code that draws the screens; they are held against it here, so that none is
+//! stale. Anybody makes them anew by
 //!
 //! ```text
 //! UPDATE_SCREENSHOTS=1 cargo test --lib screenshots
@@ -101,7 +102,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn the_screenshots_can_be_made_and_are_there() {
+fn the_screenshots_show_what_the_screens_look_like() {
     let size = (120, 36);
     let of = |ui: &UiState, snapshot: &Snapshot| svg(&frame_of(ui, snapshot, size, ThemeName::Dark));
     let stuck = fixtures::batches();
@@ -121,7 +122,9 @@ fn the_screenshots_can_be_made_and_are_there() {
         if std::env::var_os("UPDATE_SCREENSHOTS").is_some() {
             std::fs::write(&path, &picture).unwrap();
         }
-        assert!(picture.contains("<text") && path.exists(), "{name}: UPDATE_SCREENSHOTS=1 makes it");
+        assert!(picture.contains("<text"), "{name}: nothing is drawn");
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == picture, "{name}.svg is stale: UPDATE_SCREENSHOTS=1 cargo test --lib screenshots");
     }
 }
 

@@ -312,7 +312,7 @@ fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
 #[test]
 fn keys_without_a_glyph_in_ascii_are_named_and_long_names_in_the_help_keep_their_gap() {
     let (ui, busy) = (UiState::default(), fixtures::busy());
-    let plain = text_of(&drawn(&busy, ui.clone(), (200, 40), ThemeName::Mono, true));
+    let plain = text_of(&drawn(&busy, ui, (200, 40), ThemeName::Mono, true));
     let bar = plain.lines().last().unwrap();
     assert!(!bar.contains(" v ") && !bar.contains(" ^ "), "{bar}");
     let longest = crate::tui::action::registry().map(|info| info.name.len()).max();

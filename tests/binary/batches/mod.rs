@@ -9,7 +9,9 @@ mod trouble;
 use std::fs;
 
 use serde_json::Value;
+use termlens::Key;
 
+use crate::screen::{builder, ends_with};
 use crate::support::{Ended, KEYS, Place, Running, Server, finished, ids, wait_for};
 
 /// Seven sub-batches of 25 over three orgs, and the pilot.
@@ -135,6 +137,38 @@ fn a_cancel_beside_a_running_console_is_done_by_its_owner() {
     assert_eq!(line["sub_batches"]["stuck_canceled"], 1);
     let again = place.run(&["cancel", &dir, id, "--yes"]);
     assert!(again.stdout.contains("harvested already"), "{}", again.stdout);
+}
+
+#[test]
+fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
+    let server = server([WEDGED_ONCE, "", ""]);
+    let place = place(&server, 3_600.0);
+    let running = start(&place);
+    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
+    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    fs::create_dir_all(place.path("data/fandeck/runs")).unwrap();
+    std::os::unix::fs::symlink(place.path("run"), place.path("data/fandeck/runs/elsewhere-1")).unwrap();
+    let mut terminal = builder(&place).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
+    terminal.wait_until(|screen| screen.contains("elsewhere-1") || screen.contains("in.jsonl")).unwrap();
+    terminal.send(Key::Enter).unwrap();
+    terminal.wait_until(|screen| screen.contains("another process drives")).unwrap();
+    terminal.send(Key::Char('4')).unwrap();
+    terminal.wait_until(|screen| screen.contains("in-progress")).unwrap();
+    terminal.send(Key::Char('S')).unwrap();
+    terminal.wait_until(|screen| screen.contains("another process drives the run: do that there")).unwrap();
+    // The others end; the one to worry about is followed.
+    let id = wedged["batch_id"].as_str().unwrap();
+    wait_for("the others", || {
+        (sub_batches(&place).iter().filter(|sub| sub["status"] == "harvested").count() >= 6).then_some(())
+    });
+    terminal.send(Key::Char('c')).unwrap();
+    terminal.wait_until(|screen| screen.contains("cancel?") && screen.contains(&id[..12])).unwrap();
+    terminal.send(Key::Char('y')).unwrap();
+    terminal.wait_until(|screen| screen.contains("is being canceled")).unwrap();
+    let line = check_books(&server, &place, &running.end());
+    assert_eq!(line["sub_batches"]["stuck_canceled"], 1);
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
 }
 
 #[test]
