@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
@@ -44,6 +45,17 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::internal(format!("failed to start the runtime: {error}")))
+}
+
+/// How long a look at the disk, an export or a deletion may last after everything else has ended.
+const LEFT_OVER: Duration = Duration::from_secs(5);
+
+/// Runs something to its end. A read that hangs, on a file system whose server is gone, does not keep the process alive.
+pub(crate) fn to_the_end(work: impl Future<Output = Outcome>) -> Outcome {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_timeout(LEFT_OVER);
+    outcome
 }
 
 /// Drives a run to its rest under a frontend. Gives the exit code.

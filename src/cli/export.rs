@@ -94,6 +94,12 @@ impl From<csv::Error> for Stop {
 /// Writes one line per request that has an outcome; those without are counted on standard error. The run may be going on.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    if let Some(path) = args.out.as_deref().filter(|path| RunDir::owns(&args.dir, path)) {
+        return Err(Failure::usage(format!(
+            "--out {}: is a file of the run itself, and a resume would pay again for what it no longer holds; name another file",
+            path.display()
+        )));
+    }
     let last = last_lines(args, &peek.run)?;
     let written = match &args.out {
         None => write_to(io::stdout().lock(), args, &last),

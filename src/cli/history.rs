@@ -12,7 +12,7 @@ use crate::store::{History, OrgRun, RunFile, SubBatchRun, stamp};
 /// What figures are measured by that only pilots stand behind.
 const PILOT: &str = "pilot";
 /// Fewer answers than this say nothing of a distribution.
-const FEWEST: u64 = 20;
+pub(crate) const FEWEST: u64 = 20;
 /// What a limit may have changed by since it was seen.
 const LIMIT_INTERVAL: (f64, f64) = (0.9, 1.1);
 

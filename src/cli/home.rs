@@ -5,7 +5,7 @@ use crate::model::Scrubber;
 use crate::store::list_runs;
 
 use super::args::ConsoleArgs;
-use super::drive::{Shown, runtime};
+use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
 use super::front::Front;
 use super::launch::store_failure;
@@ -35,5 +35,5 @@ pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
     let logging = Logging::start(front, &settings.log_dir, "console".as_ref(), scrubber)?;
     let config = args.config.clone();
     let shown = Shown { front, show: args.show.clone(), config, leave_when_done: false };
-    runtime()?.block_on(console::show(console::Opening::Runs, &shown, &logging))
+    to_the_end(console::show(console::Opening::Runs, &shown, &logging))
 }

@@ -18,12 +18,14 @@ use super::gate::answer;
 use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
-use super::planned::{Asked, for_the_record};
+use super::planned::{Asked, Made, for_the_record};
 use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};
 use super::setup::Setup;
 use super::signals::{Ended, Signals};
 
+/// Fewest requests of a pilot: fewer measure nothing that a plan could go by.
+const LEAST: u32 = super::history::FEWEST as u32;
 /// Most requests of a pilot: more is a run.
 const MOST: u32 = 1_000;
 
@@ -69,7 +71,7 @@ impl Pilot {
         let named = Named { named: named.to_owned(), spooled: false };
         let mut run = run_file(&indexed.input, named, (Route::Sync, reason), setup)?;
         run.pilot = Some(self.len() as u64);
-        run.plan = for_the_record(plan);
+        run.plan = for_the_record(plan, Made::FIRST);
         let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
@@ -82,8 +84,8 @@ impl Pilot {
 
 /// `fandeck plan INPUT --pilot N`.
 pub(crate) fn pilot(args: &PlanArgs, n: u32, input: &Path, asked: &Asked) -> Outcome {
-    if !(1..=MOST).contains(&n) {
-        return Err(Failure::usage(format!("--pilot {n}: must be from 1 to {MOST}")));
+    if !(LEAST..=MOST).contains(&n) {
+        return Err(Failure::usage(format!("--pilot {n}: must be from {LEAST} to {MOST}")));
     }
     if args.n.is_some() || args.model.is_some() {
         return Err(Failure::usage("--pilot sends the input's own requests; leave out --n and --model"));

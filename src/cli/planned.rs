@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalog::Catalog;
 use crate::config::Settings;
-use crate::model::{BatchSettings, DispatchSettings, OrgSpec, PathChoice, RequestNo, RoutePolicy, Wall};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, PathChoice, RequestNo, RoutePolicy, Wall};
 use crate::plan::{Figure, Group, Knobs, OrgKnobs, Origin, Plan, Tokens};
 use crate::requests::Input;
 use crate::store::{Last, stamp};
@@ -299,11 +301,32 @@ impl From<PathArg> for PathChoice {
     }
 }
 
-/// The plan as `run.json` keeps it: without what depends on nothing of this run.
-pub(crate) fn for_the_record(plan: &Plan) -> Option<serde_json::Value> {
+/// Where a run was when its plan was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Made {
+    /// The session that it is the plan of, counted from 1.
+    pub session: u32,
+    /// What the run had cost before.
+    pub spent_usd: Money,
+}
+
+impl Made {
+    /// Before the run began.
+    pub(crate) const FIRST: Made = Made { session: 1, spent_usd: Money::ZERO };
+
+    /// Of the plan that a `run.json` keeps; of those of earlier versions the first session is taken.
+    pub(crate) fn of_record(plan: &serde_json::Value) -> Made {
+        plan.get("made").and_then(|made| serde_json::from_value(made.clone()).ok()).unwrap_or(Made::FIRST)
+    }
+}
+
+/// The plan as `run.json` keeps it: without what depends on nothing of this run, and with where the run was when the plan
+/// was made, since it is a plan of the rest.
+pub(crate) fn for_the_record(plan: &Plan, made: Made) -> Option<serde_json::Value> {
     let mut value = serde_json::to_value(plan).ok()?;
     let object = value.as_object_mut()?;
     object.remove("table");
     object.remove("chart");
+    object.insert("made".to_owned(), serde_json::to_value(made).ok()?);
     Some(value)
 }

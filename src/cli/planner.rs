@@ -9,7 +9,7 @@ use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
 use super::args::RunArgs;
-use super::drive::{Shown, runtime};
+use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
 use super::launch::Indexed;
 use super::logging::Logging;
@@ -42,7 +42,7 @@ pub(crate) fn before_run(args: &RunArgs, indexed: &Indexed, asked: &Asked, setup
         leave_when_done: false,
     };
     let planned = Planned { draft, run: Some(args.clone()) };
-    runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
+    to_the_end(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
 
 /// A draft of this work, with what is measured of every model of the catalog.

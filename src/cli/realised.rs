@@ -7,12 +7,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::catalog::Catalog;
-use crate::model::{Route, RunStatus, Snapshot};
+use crate::model::{Money, Route, RunStatus, Snapshot};
 use crate::plan::Plan;
 use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunFile, StateFile, stamp};
 
 use super::history;
+use super::planned::Made;
 use super::setup::Setup;
 
 /// A figure outside its interval.
@@ -36,8 +37,8 @@ impl Memory {
         Memory { run: run.clone(), n_sessions, history_dir, catalog }
     }
 
-    /// Writes down what was measured, and what differs from the plan. A run of several sessions is not compared by its
-    /// wall-clock: its pauses were not planned.
+    /// Writes down what was measured, and what differs from the plan. Only the session that it is the
+    /// plan of is compared by its wall-clock: the pauses between sessions were not planned.
     pub(crate) fn keep(&self, snapshot: &Snapshot, dir: &RunDir) {
         let state = StateFile::load(dir.path()).ok().flatten();
         let books = state.map(|state| state.books).unwrap_or_default();
@@ -58,7 +59,9 @@ impl Memory {
 }
 
 fn differences(run: &RunFile, n_sessions: u32, snapshot: &Snapshot) -> Vec<Difference> {
-    let plan = run.plan.clone().and_then(|value| serde_json::from_value::<Plan>(value).ok());
+    let Some(record) = &run.plan else { return Vec::new() };
+    let made = Made::of_record(record);
+    let plan = serde_json::from_value::<Plan>(record.clone()).ok();
     let (Some(plan), Some(view)) = (plan, snapshot.runs.first()) else { return Vec::new() };
     if view.status != RunStatus::Finished {
         return Vec::new();
@@ -82,7 +85,7 @@ fn differences(run: &RunFile, n_sessions: u32, snapshot: &Snapshot) -> Vec<Diffe
     }
     let chosen = &plan.chosen;
     let wall = view.session_wall_ms as f64 / 1e3;
-    if n_sessions <= 1 && !(chosen.wall_s_low..=chosen.wall_s_high).contains(&wall) {
+    if n_sessions == made.session && !(chosen.wall_s_low..=chosen.wall_s_high).contains(&wall) {
         let ms = |secs: f64| format::span((secs.min(1e12) * 1e3) as u64);
         found.push(Difference {
             words: format!(
@@ -96,16 +99,17 @@ fn differences(run: &RunFile, n_sessions: u32, snapshot: &Snapshot) -> Vec<Diffe
         });
     }
     let cost = plan.cost();
-    if chosen.cost_usd.is_some() && !(cost.low..=cost.high).contains(&view.cost) {
+    let spent = Money(view.cost.0.saturating_sub(made.spent_usd.0));
+    if chosen.cost_usd.is_some() && !(cost.low..=cost.high).contains(&spent) {
         found.push(Difference {
             words: format!(
                 "cost {}; planned were {} ({} to {})",
-                format::money(view.cost),
+                format::money(spent),
                 format::money(cost.expected),
                 format::money(cost.low),
                 format::money(cost.high)
             ),
-            data: json!({"cost_usd": {"planned": cost.expected, "realised": view.cost}}),
+            data: json!({"cost_usd": {"planned": cost.expected, "realised": spent}}),
         });
     }
     found

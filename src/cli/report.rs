@@ -1,6 +1,8 @@
 //! `fandeck report DIR`: what happened in a run.
 
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::report;
@@ -16,6 +18,9 @@ use super::out;
 use super::review::review;
 use super::status::{sessions, standing};
 
+/// How every page begins.
+const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";
+
 /// Reports one run: as text, as the last NDJSON line of the run with or without all of it before, and as a page.
 pub(crate) fn report(args: &ReportArgs) -> Outcome {
     let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
@@ -25,9 +30,7 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
     }
     let review = review(&peek, finished.clone(), args.by.as_deref())?;
     if let Some(path) = &args.html {
-        std::fs::write(path, page(&review)).map_err(|error| {
-            Failure::usage(format!("failed to write {}: {error}; name another file with --html", path.display()))
-        })?;
+        write_page(path, &page(&review))?;
         out::say(&format!("fandeck: the report is in {}", path.display()));
     }
     match (args.json, args.full || args.by.is_some()) {
@@ -35,6 +38,22 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
         (true, false) => out::print(&format!("{}\n", json(&finished)?)),
         (false, _) => out::print(&format!("{}\n{}", in_words(&peek, &finished), report::review::text(&review))),
     }
+}
+
+/// Writes the page. It replaces a page, and nothing else: a slip of the hand must not cost a journal.
+fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+    let failed = |what: &dyn std::fmt::Display| {
+        Failure::usage(format!("failed to write {}: {what}; name another file with --html", path.display()))
+    };
+    let mut head = Vec::new();
+    if path.is_file() {
+        let read = File::open(path).and_then(|file| file.take(PAGE_BEGINS.len() as u64).read_to_end(&mut head));
+        read.map_err(|error| failed(&error))?;
+    }
+    if !head.is_empty() && !head.eq_ignore_ascii_case(PAGE_BEGINS) {
+        return Err(failed(&"it is there already and is no HTML page"));
+    }
+    std::fs::write(path, page).map_err(|error| failed(&error))
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
@@ -148,5 +167,21 @@ mod tests {
     fn a_run_that_goes_on_has_no_exit_code_yet() {
         assert_eq!(exit(Some(&"process 7 on here"), 4), "none yet: still running (process 7 on here)");
         assert_eq!(exit(None::<&String>, 4), "4, incomplete, can be resumed");
+    }
+
+    #[test]
+    fn a_page_replaces_a_page_and_nothing_else() {
+        let temp = tempfile::tempdir().unwrap();
+        let (new, old, journal) =
+            (temp.path().join("new.html"), temp.path().join("old.html"), temp.path().join("results.jsonl"));
+        std::fs::write(&old, "<!doctype html><p>old").unwrap();
+        std::fs::write(&journal, "{\"custom_id\":\"paid\"}\n").unwrap();
+        for path in [&new, &new, &old] {
+            assert!(write_page(path, "<!DOCTYPE html><p>new").is_ok());
+            assert_eq!(std::fs::read_to_string(path).unwrap(), "<!DOCTYPE html><p>new");
+        }
+        let failure = write_page(&journal, "<!DOCTYPE html>").err().unwrap();
+        assert!(failure.message.contains("no HTML page; name another file with --html"), "{}", failure.message);
+        assert!(std::fs::read_to_string(&journal).unwrap().contains("paid"));
     }
 }

@@ -15,7 +15,7 @@ use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::out;
-use super::planned::{Asked, for_the_record, until};
+use super::planned::{Asked, Made, for_the_record, until};
 use super::rescue;
 use super::run::{launch, plan_of, route};
 use super::setup::Setup;
@@ -64,7 +64,8 @@ fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Inde
     let asked = Asked { path: args.path.into(), deadline: until(setup.limits.deadline.map(Wall)), ..Asked::default() };
     let plan = plan_of(indexed, &ready.last, &asked, setup);
     (ready.run.path, ready.run.route_reason) = route(&plan);
-    ready.run.plan = for_the_record(&plan);
+    let spent_usd = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
+    ready.run.plan = for_the_record(&plan, Made { session: ready.state.sessions + 1, spent_usd });
 }
 
 /// Takes the directory and reads back what is durable.

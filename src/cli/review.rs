@@ -112,6 +112,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>) -> Resu
     Ok(Review {
         event: "run-report".to_owned(),
         sessions: state.sessions,
+        n_in_journal: tally.n(),
         time_ms: state.time_ms.clone(),
         throughput: tally.throughput(),
         latencies: tally.latencies(),

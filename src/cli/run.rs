@@ -11,13 +11,13 @@ use crate::requests::{Input, spool};
 use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
 use super::args::RunArgs;
-use super::drive::{Shown, drive, runtime};
+use super::drive::{Shown, drive, to_the_end};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
-use super::planned::{Asked, Ground, Work, for_the_record, until};
+use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
 use super::planner;
 use super::setup::Setup;
 
@@ -85,7 +85,7 @@ impl NewRun {
         let spooled = args.input == Path::new("-");
         let named = if spooled { "standard input".to_owned() } else { args.input.display().to_string() };
         let mut file = run_file(&indexed.input, Named { named, spooled }, route(&plan), setup)?;
-        file.plan = for_the_record(&plan);
+        file.plan = for_the_record(&plan, Made::FIRST);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
         let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
         if args.run_dir.is_some() {
@@ -115,7 +115,7 @@ pub(crate) fn launch(
     let config = drive_args.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
     let specs = ready.specs(indexed, setup, front != Front::Screen)?;
-    runtime()?.block_on(drive(specs, &shown, logging))
+    to_the_end(drive(specs, &shown, logging))
 }
 
 /// Makes a run directory that is elsewhere findable among the others. One that cannot be made so still runs.

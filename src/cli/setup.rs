@@ -159,7 +159,8 @@ impl Setup {
     }
 }
 
-/// What the runs in a directory but one have spent today, what they have in doubt included. A run that cannot be read, and
+/// What the runs in a directory but one have spent today, what they have in doubt and out included, as their last states
+/// say. A run that cannot be read, and
 /// one that is kept elsewhere, is not seen.
 fn spent_today(runs_dir: &Path, but: &str) -> Money {
     let mut today = stamp::to_string(stamp::now());
@@ -167,7 +168,10 @@ fn spent_today(runs_dir: &Path, but: &str) -> Money {
     let runs = list_runs(runs_dir).unwrap_or_default();
     let spent = |listed: &Listed| {
         let peek = listed.run.as_ref().ok().filter(|peek| peek.run.run_id != but)?;
-        peek.state.books.by_day.get(&today).copied()
+        let books = &peek.state.books;
+        // Of a run that ended without a word it is in doubt, and of one that is at work it may be paid any moment.
+        let out = if peek.state.status.is_over() { Money::ZERO } else { books.out };
+        Some(books.on_day(&today) + out)
     };
     runs.iter().filter_map(spent).sum()
 }

@@ -4,6 +4,10 @@
 //! calls that are out can therefore not pass it: the worst that can happen is that all that is reserved is spent. The
 //! alternative, reserving what a request is likely to cost, uses a budget up faster and passes it whenever the guess was
 //! low; the price of the bound is that a run slows down over its last few dollars.
+//!
+//! The most that a request can cost follows from its own text. What is billed for things that are not in it, a document by
+//! its URL or the results of a server tool, can pass that. The first answer that shows it raises all reservations by the
+//! worst ratio seen, and it is said; what was out at that moment can pass the limit by as much.
 
 use crate::model::books::Limits;
 use crate::model::snapshot::BudgetView;
@@ -20,8 +24,10 @@ pub(crate) struct Budget {
     limits: Limits,
     /// Limits by org, in the order of the orgs.
     of_orgs: Vec<Option<Money>>,
-    /// What other runs spent today, as far as it is known.
+    /// What other runs spent today, may have spent and have out, as far as it is known.
     others_today: Money,
+    /// The highest ratio of what an answer cost to what was reserved for it, in thousandths; 0 while none was above 1.
+    dearer: u64,
     /// The highest step that was said.
     said: u8,
     /// The rest may be moved to batches at a key.
@@ -48,12 +54,13 @@ impl Budget {
 
     /// Whether anything is limited.
     pub(crate) fn is_limited(&self) -> bool {
-        let Limits { max_cost, per_day, max_requests, deadline, .. } = &self.limits;
-        max_cost.is_some()
-            || per_day.is_some()
-            || max_requests.is_some()
-            || deadline.is_some()
-            || self.of_orgs.iter().any(Option::is_some)
+        self.limits_cost() || self.limits.max_requests.is_some() || self.limits.deadline.is_some()
+    }
+
+    /// Whether a cost is limited.
+    fn limits_cost(&self) -> bool {
+        let Limits { max_cost, per_day, .. } = &self.limits;
+        max_cost.is_some() || per_day.is_some() || self.of_orgs.iter().any(Option::is_some)
     }
 
     /// Notes what other runs spent today.
@@ -63,10 +70,11 @@ impl Budget {
 
     /// Whether an org may be sent `n` requests that cost so much at the most.
     pub(crate) fn admits(&self, ledger: &Ledger, org: OrgId, n: u64, at_most: Money, now: Wall) -> Result<(), Blocked> {
+        let at_most = self.raised(at_most);
         self.run_admits(ledger, n, at_most, now)?;
         let Some(Some(limit)) = self.of_orgs.get(org.ix()) else { return Ok(()) };
         let sums = ledger.org(org);
-        if sums.spent + sums.doubt + sums.reserved + at_most <= *limit {
+        if sums.spent + sums.doubt + ledger.doubt_of_nobody() + self.raised(sums.reserved) + at_most <= *limit {
             return Ok(());
         }
         Err(Blocked(format!("the org's max-cost-usd of {limit}")))
@@ -74,7 +82,7 @@ impl Budget {
 
     /// Whether the run may send so much, whoever takes it.
     fn run_admits(&self, ledger: &Ledger, n: u64, at_most: Money, now: Wall) -> Result<(), Blocked> {
-        let out = ledger.reserved();
+        let out = self.raised(ledger.reserved());
         if let Some(most) = self.limits.max_requests
             && ledger.n_sent() + n > most
         {
@@ -86,12 +94,34 @@ impl Budget {
             return Err(Blocked(format!("max-cost of {limit}")));
         }
         if let Some(limit) = self.limits.per_day {
-            let today = self.others_today + ledger.spent_on_day_of(now) + ledger.in_doubt().1;
+            let today = self.others_today + ledger.committed_on_day_of(now);
             if today + out + at_most > limit {
                 return Err(Blocked(format!("per-day-usd of {limit}")));
             }
         }
         Ok(())
+    }
+
+    /// A reservation, by what answers have shown.
+    fn raised(&self, at_most: Money) -> Money {
+        if self.dearer == 0 {
+            return at_most;
+        }
+        Money(u64::try_from(u128::from(at_most.0) * u128::from(self.dearer) / 1_000).unwrap_or(u64::MAX))
+    }
+
+    /// Learns from an answer that cost more than was reserved for it. Gives how many times that was, when it is more than was
+    /// known and costs are limited.
+    pub(crate) fn learn(&mut self, cost: Money, at_most: Money) -> Option<f64> {
+        if !self.limits_cost() || cost <= at_most || at_most == Money::ZERO {
+            return None;
+        }
+        let times = u64::try_from((u128::from(cost.0) * 1_000).div_ceil(u128::from(at_most.0))).unwrap_or(u64::MAX);
+        if times <= self.dearer {
+            return None;
+        }
+        self.dearer = times;
+        Some(times as f64 / 1e3)
     }
 
     /// Whether the time is over.
@@ -129,7 +159,7 @@ impl Budget {
             BudgetView {
                 max_cost: self.limits.max_cost,
                 per_day: self.limits.per_day,
-                spent_today: self.others_today + ledger.spent_on_day_of(now),
+                spent_today: self.others_today + ledger.committed_on_day_of(now),
                 max_requests: self.limits.max_requests,
                 n_sent: ledger.n_sent(),
                 ms_left: self.ms_left(now),

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::catalog::Catalog;
 use crate::engine::ledger::Answer;
+use crate::model::books::Doubtful;
 use crate::model::{Books, Outcome, Route, Usage};
 
 const LABELS: [&str; 2] = ["a", "b"];
@@ -81,9 +82,48 @@ fn each_step_is_said_once_and_the_highest_of_several_alone() {
     assert_eq!((budget.step(&ledger), budget.step(&ledger)), (Some(60), None));
     assert!(budget.affords_optional());
     // What is in doubt counts as spent.
-    ledger.doubt(A, Route::Sync, 0, "timeout", usd(36));
+    ledger.doubt(A, Route::Sync, 0, "timeout", usd(36), NOW);
     assert_eq!((budget.step(&ledger), budget.step(&ledger)), (Some(95), None));
     assert!(!budget.affords_optional());
+}
+
+#[test]
+fn what_nobody_knows_the_org_of_counts_for_every_org() {
+    let limits = Limits { of_orgs: [("a".to_owned(), usd(100))].into(), ..Limits::default() };
+    let (org, model, cause) = (String::new(), String::new(), "killed".to_owned());
+    let killed = Doubtful { org, path: Route::Sync, model, cause, n: 3, at_most: usd(70) };
+    let ledger = Ledger::new(labels(), Vec::new(), Books { doubtful: vec![killed], ..Books::default() });
+    assert_eq!(budget(limits.clone()).admits(&ledger, A, 1, usd(30), NOW), Ok(()));
+    assert!(budget(limits).admits(&ledger, A, 1, usd(31), NOW).is_err());
+}
+
+#[test]
+fn what_came_into_doubt_on_another_day_is_no_part_of_this_one() {
+    let (budget, mut ledger) = (budget(Limits { per_day: Some(usd(100)), ..Limits::default() }), ledger());
+    let tomorrow = Wall(NOW.0 + 86_400_000);
+    ledger.doubt(A, Route::Sync, 0, "timeout", usd(80), NOW);
+    assert!(budget.admits(&ledger, A, 1, usd(21), NOW).is_err());
+    assert_eq!(budget.admits(&ledger, A, 1, usd(100), tomorrow), Ok(()));
+    // It stays so over sessions, and other runs see it.
+    let day = crate::engine::date(crate::engine::day_of(NOW));
+    assert_eq!(ledger.books().on_day(&day), usd(80));
+    let next = Ledger::new(labels(), Vec::new(), ledger.books());
+    assert_eq!((next.committed_on_day_of(NOW), next.committed_on_day_of(tomorrow)), (usd(80), Money::ZERO));
+}
+
+#[test]
+fn an_answer_dearer_than_was_reserved_raises_what_is_reserved_from_then_on() {
+    let limits = Limits { max_cost: Some(usd(100)), ..Limits::default() };
+    let (mut budget, mut ledger) = (budget(limits), ledger());
+    ledger.reserve(A, usd(20));
+    assert_eq!(budget.admits(&ledger, A, 1, usd(80), NOW), Ok(()));
+    assert_eq!((budget.learn(usd(5), usd(10)), budget.learn(usd(25), usd(10))), (None, Some(2.5)));
+    assert_eq!(budget.learn(usd(20), usd(10)), None, "less than is known already");
+    // 20 that are out and 20 more, each 2.5 times.
+    assert_eq!(budget.admits(&ledger, A, 1, usd(20), NOW), Ok(()));
+    assert!(budget.admits(&ledger, A, 1, usd(21), NOW).is_err());
+    let mut unlimited = self::budget(Limits { max_requests: Some(9), ..Limits::default() });
+    assert_eq!(unlimited.learn(usd(25), usd(10)), None);
 }
 
 #[test]
@@ -143,7 +183,7 @@ proptest! {
                 },
                 Turn::Lose { which } => if let Some((org, at_most)) = take(which) {
                     ledger.release(org, at_most);
-                    ledger.doubt(org, Route::Sync, 0, "timeout", at_most);
+                    ledger.doubt(org, Route::Sync, 0, "timeout", at_most, NOW);
                 },
                 Turn::Refuse { which } => if let Some((org, at_most)) = take(which) {
                     ledger.release(org, at_most);

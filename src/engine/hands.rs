@@ -71,9 +71,12 @@ impl Run {
         let mut template = spec.state;
         // The ceiling must be durable before the first call; nothing else runs yet that could wait for it.
         let promise = Promise::first(state.open_to_doubt(slot));
+        // With the books: a session that is killed before its first heartbeat must not take those of the earlier ones along.
+        template.books = state.runs[slot.ix()].ledger.books();
         template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
         template.n_possibly_charged_at_most = promise.ceiling();
         template.status = RunStatus::Running;
+        template.heartbeat_at = shared.clock.now().wall;
         template.save(spec.dir.path())?;
         state.runs[slot.ix()].promise = Some(promise);
         let events = shared.events.clone();

@@ -79,12 +79,16 @@ pub(crate) struct Ledger {
     doubtful: HashMap<(u16, Route, u16, String), (u64, Money)>,
     again: BTreeMap<String, Again>,
     by_day: BTreeMap<String, Money>,
+    /// What came into doubt on each day; there are few.
+    doubt_by_day: BTreeMap<String, Money>,
     /// The day of the last answer, and what its answers cost.
     today: (i64, Money),
     orgs: Vec<OrgSums>,
     spent: Money,
     n_doubt: u64,
     doubt: Money,
+    /// Of that, what no org is known of.
+    doubt_of_nobody: Money,
     /// Of calls that are being answered.
     flying: Money,
     /// Of sub-batches that are at the API or on their way there or back, by org.
@@ -102,6 +106,7 @@ impl Ledger {
             orgs: vec![OrgSums::default(); n],
             batched: vec![Money::ZERO; n],
             by_day: prior.by_day,
+            doubt_by_day: prior.doubt_by_day,
             n_sent: prior.n_sent,
             ..Ledger::default()
         };
@@ -183,7 +188,7 @@ impl Ledger {
     pub(crate) fn settle(&mut self, answer: Answer, now: Wall) {
         let Answer { org, path, model, outcome, usage, cost } = answer;
         self.add(Key { org: org.0, model, path, outcome }, 1, &usage, cost);
-        let day = now.0.div_euclid(DAY_MS);
+        let day = day_of(now);
         if self.today.0 != day {
             self.close_day();
             self.today = (day, Money::ZERO);
@@ -205,14 +210,18 @@ impl Ledger {
     }
 
     /// An attempt that may have been billed without an answer.
-    pub(crate) fn doubt(&mut self, org: OrgId, path: Route, model: u16, cause: &str, at_most: Money) {
+    pub(crate) fn doubt(&mut self, org: OrgId, path: Route, model: u16, cause: &str, at_most: Money, now: Wall) {
         self.add_doubt((org.0, path, model, cause.to_owned()), 1, at_most);
+        *self.doubt_by_day.entry(date(day_of(now))).or_default() += at_most;
     }
 
     fn add_doubt(&mut self, key: (u16, Route, u16, String), n: u64, at_most: Money) {
         if let Some(sums) = self.orgs.get_mut(usize::from(key.0)) {
             sums.doubt += at_most;
             sums.n_doubt += n;
+        }
+        if self.labels.get(usize::from(key.0)).is_some_and(String::is_empty) {
+            self.doubt_of_nobody += at_most;
         }
         let (count, cost) = self.doubtful.entry(key).or_default();
         *count += n;
@@ -264,6 +273,11 @@ impl Ledger {
         self.spent + self.doubt
     }
 
+    /// What may have been paid over any org: a process that was killed did not say over which.
+    pub(crate) fn doubt_of_nobody(&self) -> Money {
+        self.doubt_of_nobody
+    }
+
     /// The sums of an org; reservations of its sub-batches included.
     pub(crate) fn org(&self, org: OrgId) -> OrgSums {
         let mut sums = self.orgs.get(org.ix()).copied().unwrap_or_default();
@@ -271,11 +285,12 @@ impl Ledger {
         sums
     }
 
-    /// What answers of the day of `now` cost.
-    pub(crate) fn spent_on_day_of(&self, now: Wall) -> Money {
-        let day = now.0.div_euclid(DAY_MS);
-        let earlier = self.by_day.get(&date(day)).copied().unwrap_or_default();
-        earlier + if self.today.0 == day { self.today.1 } else { Money::ZERO }
+    /// What the day of `now` cost, surely or perhaps.
+    pub(crate) fn committed_on_day_of(&self, now: Wall) -> Money {
+        let day = day_of(now);
+        let of = |days: &BTreeMap<String, Money>| days.get(&date(day)).copied().unwrap_or_default();
+        let today = if self.today.0 == day { self.today.1 } else { Money::ZERO };
+        of(&self.by_day) + of(&self.doubt_by_day) + today
     }
 
     /// Attempts made over all sessions.
@@ -341,7 +356,15 @@ impl Ledger {
         if self.today.1 > Money::ZERO {
             *by_day.entry(date(self.today.0)).or_default() += self.today.1;
         }
-        Books { settled, doubtful, re_driven: self.again.iter().map(re_driven).collect(), by_day, n_sent: self.n_sent }
+        Books {
+            settled,
+            doubtful,
+            re_driven: self.again.iter().map(re_driven).collect(),
+            by_day,
+            doubt_by_day: self.doubt_by_day.clone(),
+            out: self.reserved(),
+            n_sent: self.n_sent,
+        }
     }
 }
 
@@ -352,6 +375,11 @@ pub(crate) fn at_most(models: &Tariff, model: u16, bytes: u32, max_tokens: u32) 
     let price = card.for_prompt(prompt);
     let dearest = price.input.max(price.cache_write_5m).max(price.cache_write_1h);
     Money::for_tokens(prompt, dearest) + Money::for_tokens(u64::from(max_tokens), price.output)
+}
+
+/// The day of a moment (UTC), by its number since 1970.
+pub(crate) fn day_of(at: Wall) -> i64 {
+    at.0.div_euclid(DAY_MS)
 }
 
 /// A day by its number since 1970, as `2026-11-29`.

@@ -35,7 +35,7 @@ fn sessions_add_up_through_the_books() {
     first.settle(answer(A, 7), Wall(0));
     first.reserve(OrgId(1), Money(40));
     first.release(OrgId(1), Money(40));
-    first.doubt(OrgId(1), Route::Sync, 0, "timeout", Money(40));
+    first.doubt(OrgId(1), Route::Sync, 0, "timeout", Money(40), Wall(0));
     first.failed("timeout");
     let text = serde_json::to_string(&first.books()).unwrap();
     let kept: Books = serde_json::from_str(&text).unwrap();
@@ -62,9 +62,9 @@ fn a_day_ends_at_midnight_utc_and_earlier_sessions_of_it_count() {
     ledger.settle(answer(A, 1), day(1));
     ledger.settle(answer(A, 2), day(2));
     ledger.settle(answer(A, 3), day(2));
-    assert_eq!(ledger.spent_on_day_of(day(1)), Money(1));
-    assert_eq!(ledger.spent_on_day_of(day(2)), Money(105));
-    assert_eq!(ledger.spent_on_day_of(day(3)), Money::ZERO);
+    assert_eq!(ledger.committed_on_day_of(day(1)), Money(1));
+    assert_eq!(ledger.committed_on_day_of(day(2)), Money(105));
+    assert_eq!(ledger.committed_on_day_of(day(3)), Money::ZERO);
     let by_day: Vec<_> = ledger.books().by_day.into_iter().collect();
     assert_eq!(by_day, [("1970-01-02".to_owned(), Money(1)), ("1970-01-03".to_owned(), Money(105))]);
 }

@@ -88,6 +88,6 @@ pub use batch::{BatchPlan, PlanError, Shape, harvest_file, plan as plan_batches}
 pub use dispatcher::start;
 pub use handle::EngineHandle;
 pub use ledger::Tariff;
-pub(crate) use ledger::at_most;
+pub(crate) use ledger::{at_most, date, day_of};
 pub use spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
 pub use state::RunFacts;

@@ -1,6 +1,6 @@
 //! What the budget's state means for a run: the words at 60, 80 and 95 %, the move of the rest to batches, and the end.
 
-use crate::model::{CommandOutcome, Family, Level, Now, OrgId, RunSlot, RunStatus};
+use crate::model::{CommandOutcome, Family, Level, Money, Now, OrgId, RunSlot, RunStatus};
 
 use super::budget::Blocked;
 use super::event::Effect;
@@ -31,6 +31,23 @@ pub(super) fn step(run: &RunState, percent: u8) -> Said {
     }
     let level = if percent >= 80 { Level::Warn } else { Level::Info };
     Said { level, text, offers }
+}
+
+/// Takes note of what an answer cost beside what was reserved for it.
+pub(super) fn compare(
+    state: &mut State,
+    slot: RunSlot,
+    (cost, at_most): (Money, Money),
+    now: Now,
+    effects: &mut Vec<Effect>,
+) {
+    let Some(times) = state.runs[slot.ix()].budget.learn(cost, at_most) else { return };
+    let text = format!(
+        "an answer cost {cost}, and no more than {at_most} was reserved for it, by the text of its request: something that is \
+         not in it was billed, such as a document by its URL or a server tool. From here on {times:.1} times as much is \
+         reserved; what is out may pass the budget by that"
+    );
+    state.note(Level::Warn, "budget", None, text, now, effects);
 }
 
 /// Whether no org takes the next request of any family, as far as budgets go: those that cannot take any now may later.

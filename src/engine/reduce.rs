@@ -16,7 +16,7 @@ use super::ledger::Answer;
 use super::queue::{Flying, is_broken_answer};
 use super::state::{Parked, Pool, State};
 use super::window::Cut;
-use super::{admit, batch, organisation, park, preflight, rest, stop, suspicion};
+use super::{admit, batch, money, organisation, park, preflight, rest, stop, suspicion};
 
 /// An org that is closed by so much longer is worth a word.
 const TELLING: Duration = Duration::from_secs(1);
@@ -118,7 +118,8 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             state.orgs[org.ix()].answers.add(1, now.mono);
             state.orgs[org.ix()].course.at(now.mono).answered += 1;
             state.orgs[org.ix()].latency.saturating_record(latency.as_millis().min(u128::from(u32::MAX)) as u64);
-            let run = &mut state.runs[run.ix()];
+            let slot = run;
+            let run = &mut state.runs[slot.ix()];
             run.fuse.off = true;
             let outcome = if refused { Outcome::Refused } else { Outcome::Succeeded };
             let model = run.sizes.model(no);
@@ -128,6 +129,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             }
             run.queue.answered(no);
             effects.extend(record.map(Effect::Record));
+            money::compare(state, slot, (cost, flight.at_most), now, effects);
         }
         Verdict::Invalid(error) => {
             answered(state, run, org, flight.started, now, effects);
@@ -275,7 +277,7 @@ fn failed(
     let State { orgs, pools, runs, settings, rng, .. } = state;
     let run = &mut runs[slot.ix()];
     if trouble.possibly_charged() {
-        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), trouble.as_str(), flight.at_most);
+        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), trouble.as_str(), flight.at_most, now.wall);
     }
     run.outage.since.get_or_insert(started);
     run.outage.last = Some(error.clone());

@@ -83,7 +83,7 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
         state.flight_ended(slot, family, &flight, None, now.mono);
         state.orgs[org.ix()].breaker.abandoned();
         let run = &mut state.runs[slot.ix()];
-        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), "stopped", flight.at_most);
+        run.ledger.doubt(org, Route::Sync, run.sizes.model(no), "stopped", flight.at_most, now.wall);
         let error =
             ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
         run.queue.failed(no, org, Trouble::Abandoned, error, now.mono);

@@ -23,6 +23,12 @@ pub struct Books {
     /// What the answers of each day (UTC, `2026-11-29`) cost.
     #[serde(rename = "by_day_usd")]
     pub by_day: BTreeMap<String, Money>,
+    /// What was added to `doubtful` on each day, at most.
+    #[serde(rename = "doubt_by_day_usd", skip_serializing_if = "BTreeMap::is_empty")]
+    pub doubt_by_day: BTreeMap<String, Money>,
+    /// What was out when these books were written may cost at most.
+    #[serde(rename = "out_at_most_usd")]
+    pub out: Money,
     /// Attempts made: calls on the sync path, and requests in sub-batches.
     pub n_sent: u64,
 }
@@ -95,6 +101,12 @@ impl Books {
     /// Attempts that may have been billed without an answer, and what they cost at most.
     pub fn doubt(&self) -> (u64, Money) {
         (self.doubtful.iter().map(|line| line.n).sum(), self.doubtful.iter().map(|line| line.at_most).sum())
+    }
+
+    /// What a day (UTC, `2026-11-29`) cost, surely or perhaps; `out` is not in it.
+    pub fn on_day(&self, day: &str) -> Money {
+        let of = |days: &BTreeMap<String, Money>| days.get(day).copied().unwrap_or_default();
+        of(&self.by_day) + of(&self.doubt_by_day)
     }
 
     /// Attempts that had to be made again, by cause.

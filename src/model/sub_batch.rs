@@ -1,5 +1,6 @@
 //! The life of a sub-batch: its states and the steps between them that are legal.
 
+use super::snapshot::RunView;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,14 @@ impl SubBatchStatus {
 impl fmt::Display for SubBatchStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+impl RunView {
+    /// Requests that are at the API in sub-batches, or on their way there or back. They count as unsent, because nothing of
+    /// them is durable, and yet nobody has to send them.
+    pub fn n_in_batches(&self) -> u64 {
+        self.batches.as_ref().map_or(0, |batches| batches.n_open)
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn of(knobs: &Knobs) -> Vec<Assumption> {
         Assumption::new("sub-batch", "s", &knobs.sub_batch_s),
     ];
     if let Some(mean) = &knobs.latency.mean {
-        all.push(Assumption::new("latency-mean", "s", mean));
+        // Beside the median.
+        all.insert(3, Assumption::new("latency-mean", "s", mean));
     }
     let tokens = &knobs.tokens;
     for (name, mid) in [

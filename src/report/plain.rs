@@ -92,6 +92,7 @@ fn progress_line(snapshot: &Snapshot, run: &RunView) -> String {
     }
     let _ = write!(line, " · {}", format::money(run.cost));
     for (n, name) in [
+        (run.n_in_batches(), "in batches"),
         (counts.refused, "refused"),
         (counts.invalid, "invalid"),
         (counts.re_drivable, "re-driving"),

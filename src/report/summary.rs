@@ -245,7 +245,11 @@ fn run_block(out: &mut String, run: &RunView) {
         line(out, "reason", &harmless(reason));
     }
     line(out, "input", &harmless(&run.input));
-    line(out, "requests", &format!("{} in all: {}", format::count(counts.total), outcomes(counts)));
+    let mut requests = format!("{} in all: {}", format::count(counts.total), outcomes(counts));
+    if run.n_in_batches() > 0 {
+        let _ = write!(requests, ", of which {} in batches at the API", format::count(run.n_in_batches()));
+    }
+    line(out, "requests", &requests);
     let done = counts.done().saturating_sub(counts.cached);
     let mut time = format::span(run.wall_ms);
     if run.wall_ms > 0 && done > 0 {
@@ -331,10 +335,15 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
     let shell_dir = quoted(&dir);
     line(out, "directory", &dir);
     if run.counts.open() > 0 {
-        let left = format::count(run.counts.open());
+        let left = format::count(run.counts.open().saturating_sub(run.n_in_batches()));
+        let harvests = match run.n_in_batches() {
+            0 => String::new(),
+            n => format!("harvests the {} in batches, ", format::count(n)),
+        };
         let raise = limit_to_raise(run.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
         let with = if raise.is_empty() { "" } else { ", up to N" };
-        line(out, "go on", &format!("fandeck resume {shell_dir}{raise}    # sends the {left} that are left{with}"));
+        let does = format!("{harvests}sends the {left} that are left{with}");
+        line(out, "go on", &format!("fandeck resume {shell_dir}{raise}    # {does}"));
     }
     if run.counts.done() > 0 {
         line(out, "results", &format!("fandeck export {shell_dir}    # writes them in input order"));

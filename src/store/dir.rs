@@ -95,6 +95,14 @@ impl RunDir {
         Ok((RunDir { path: dir.to_owned(), lock }, run, state))
     }
 
+    /// Whether a path names one of a run's own files, which nobody else may write: by the directory that it leads to, however
+    /// it is spelt.
+    pub fn owns(dir: &Path, path: &Path) -> bool {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let same = matches!((dir.canonicalize(), parent.canonicalize()), (Ok(run), Ok(other)) if run == other);
+        same && path.file_name().and_then(|name| name.to_str()).is_some_and(is_ours)
+    }
+
     /// Looks at a run without taking it; never waits.
     ///
     /// # Errors

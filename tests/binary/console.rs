@@ -223,16 +223,29 @@ fn t9_nothing_is_written_while_nothing_changes() {
     let mut terminal = console(&place);
     terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
     terminal.send(Key::Char('?')).unwrap();
-    terminal.wait_until(|screen| screen.contains("open-run")).unwrap();
-    let before = frames(&terminal);
+    let before = terminal.wait_frame(|screen| screen.contains("open-run")).unwrap().repaints();
     // Keys without a meaning here are looked at, and draw the same picture; so do the looks at the disk meanwhile.
     for _ in 0..200 {
         terminal.send(Key::Char('~')).unwrap();
         terminal.send(Key::F(9)).unwrap();
     }
     terminal.send(Key::Esc).unwrap();
-    terminal.wait_until(|screen| !screen.contains("open-run")).unwrap();
-    assert_eq!(frames(&terminal) - before, 1);
+    let after = terminal.wait_frame(|screen| !screen.contains("open-run")).unwrap().repaints();
+    assert_eq!(after - before, 1);
+    terminal.send(Key::Char('q')).unwrap();
+    ends_with(terminal, 0);
+}
+
+#[test]
+fn a_console_whose_look_at_the_disk_hangs_is_left_all_the_same() {
+    let place = Place::new();
+    let run = place.path("data/fandeck/runs/hangs");
+    std::fs::create_dir_all(&run).unwrap();
+    // Opened for reading, it waits for a writer, as a file of a server that is gone waits for that.
+    let made = std::process::Command::new("mkfifo").arg(run.join("run.json")).status().unwrap();
+    assert!(made.success());
+    let mut terminal = console(&place);
+    terminal.wait_until(|screen| screen.contains("looking for runs")).unwrap();
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{KEYS, Place, Server, finished, last_json};
+use crate::support::{KEYS, Place, Server, finished, last_json, wait_for};
 
 /// Requests with a long prefix that is written to the prompt cache and read from there.
 fn requests(place: &Place, n: usize) -> String {
@@ -124,6 +124,64 @@ fn a_run_ends_incomplete_within_its_budget_and_a_higher_one_goes_on() {
     let higher = place.run(&["resume", &dir, "--json", "--no-cache", "--max-cost", "5"]);
     assert_eq!((higher.code, &finished(&higher)["n_succeeded"]), (0, &120.into()), "{}", higher.stderr);
     place.run(&["resume", &dir, "--max-cost", "nan"]).refused(2, &["max-cost", "USD"]);
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_stays_within_its_budgets() {
+    let server = Server::slow(30);
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(400), place.text("run"));
+    let limits = ["--yes", "--json", "--no-cache", "--max-requests", "60", "--max-cost", "0.05"];
+    for session in 0..4 {
+        let begin = if session == 0 { vec!["run", &input, "--run-dir", &dir] } else { vec!["resume", &dir] };
+        let before = server.stats().n_messages;
+        let running = place.start(&[&begin[..], &limits[..]].concat());
+        if session < 3 {
+            let mut waited = 0;
+            // Some calls go out, or none because nothing is left of the budget.
+            wait_for("some calls", || {
+                waited += 1;
+                (server.stats().n_messages > before + 10 || waited > 100).then_some(())
+            });
+            running.kill();
+        } else {
+            assert_eq!(running.end().code, 4);
+        }
+    }
+    let stats = server.stats();
+    assert!(stats.n_messages > 10 && stats.n_messages <= 60, "{}", stats.n_messages);
+    assert!(stats.cost_micro_usd <= 50_000, "{}", stats.cost_micro_usd);
+    let state = state(&place, "run");
+    let books = [&state["books"]];
+    let (spent, doubt) = (sum(&books, "settled", "cost_usd", None), sum(&books, "doubtful", "at_most_usd", None));
+    let causes = state["books"]["doubtful"].as_array().unwrap();
+    assert!(causes.iter().all(|line| line["cause"] != "unknown"), "{causes:?}");
+    assert!(micro(spent + doubt) <= 50_000 && micro(spent + doubt) >= stats.cost_micro_usd as i64, "{spent} + {doubt}");
+}
+
+#[test]
+fn what_other_runs_have_in_doubt_counts_for_the_day() {
+    let lost = "[[orgs.faults]]\nkind = \"reset-after\"\nshare = 0.2\n";
+    let server = Server::with("", [lost; 3]);
+    let place = Place::at(&server);
+    place.more_config("[budget]\nper-day-usd = 0.03\n");
+    let input = place.requests(60);
+    let mut dirs = Vec::new();
+    // The second finds the day used up: it sends nothing.
+    for code in [4, 2] {
+        let ended = place.run(&["run", &input, "--json", "--no-cache", "--yes", "--cap", "4"]);
+        let line = finished(&ended);
+        assert_eq!(ended.code, code, "{line}");
+        dirs.push(line["run_dir"].as_str().unwrap().to_owned());
+    }
+    let read = |dir: &String| -> Value {
+        serde_json::from_slice(&fs::read(std::path::Path::new(dir).join("state.json")).unwrap()).unwrap()
+    };
+    let states: Vec<Value> = dirs.iter().map(read).collect();
+    let books: Vec<&Value> = states.iter().map(|state| &state["books"]).collect();
+    let (spent, doubt) = (sum(&books, "settled", "cost_usd", None), sum(&books, "doubtful", "at_most_usd", None));
+    assert!(doubt > 0.0 && micro(spent + doubt) <= 30_000, "{spent} + {doubt}");
+    assert!(server.stats().cost_micro_usd <= 30_000);
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn what_no_plan_can_be_made_of_is_refused_by_name_and_nothing_is_left_behind() {
         (&["--procs", "0"], &["--procs 0", "from 1 to 64"]),
         (&["--tokens-in", "nan"], &["--tokens-in", "a number from 0"]),
         (&["--deadline", "2020-01-01T00:00:00Z"], &["--deadline 2020", "a time to come"]),
+        (&["--pilot", "5", "in.jsonl"], &["--pilot 5", "from 20 to 1000"]),
         (&["--model", ""], &["--model", "empty"]),
         (&["--n", "5000000000"], &["5000000000", "4294967295"]),
     ] {
@@ -140,6 +141,11 @@ fn a_pilot_is_the_first_session_of_the_run_and_nothing_of_it_is_sent_again() {
     let run = run_json(&dir);
     assert_eq!((run.get("pilot").filter(|pilot| !pilot.is_null()), &run["plan"]["n_to_send"]), (None, &json!(50)));
     assert_eq!(place.export(&dir, &[]).len(), 90);
+    // The plan is one of the rest, and what the pilot cost is not held against it.
+    assert_eq!(run["plan"]["made"]["session"], 2);
+    let events = std::fs::read_to_string(format!("{dir}/events.jsonl")).unwrap_or_default();
+    let differs: Vec<Value> = json_lines(&events).into_iter().filter(|event| event["kind"] == "plan-differs").collect();
+    assert!(differs.iter().all(|event| event["data"]["cost_usd"].is_null()), "{differs:?}");
 }
 
 #[test]

@@ -42,9 +42,43 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     // The same command again reads what there is.
     assert_eq!(last_json(&place.run(&args).stdout), verdict);
     assert_eq!(server.stats().n_messages, 320);
+    // What is there is not passed off as another baseline, and a target has to be one.
+    let batch = [&slots[..], &["--confirm", "--baseline", "legacy-batch"]].concat();
+    place.run(&ab(&input, &out, &batch)).refused(2, &["on the sync path, not batch", "--out"]);
+    place.run(&ab(&input, &out, &["--confirm", "--orgs", "batch"])).refused(2, &["over the orgs", "--out"]);
+    place.run(&ab(&input, &out, &["--confirm", "--target", "nan"])).refused(2, &["--target", "above 0"]);
     // Another input is another validation.
     let other = place.requests(7);
     place.run(&ab(&other, &out, &["--confirm"])).refused(2, &["another input", "--out"]);
+}
+
+#[test]
+fn an_input_that_is_changed_between_the_arms_ends_the_validation_before_the_second_one() {
+    let server = Server::slow(60);
+    let place = Place::at(&server);
+    let (input, out) = (place.requests(60), place.text("ab"));
+    let running = place.start(&ab(&input, &out, &["--confirm", "--baseline-slots", "4", "--json"]));
+    wait_for("some answers", || (server.stats().n_messages > 10).then_some(()));
+    let text = fs::read_to_string(&input).unwrap();
+    let more = text.lines().next().unwrap().replace("\"r-0\"", "\"one-more\"");
+    assert!(more.contains("one-more"));
+    fs::write(&input, format!("{text}{more}\n")).unwrap();
+    running.end().refused(2, &["was changed since the first arm began", "--out"]);
+    assert!(!place.path("ab/fan-out").exists() && !place.path("ab/ab.json").exists());
+}
+
+#[test]
+fn the_old_batch_shape_is_a_baseline_too() {
+    let server = Server::faster("batches = { p50-s = 60, p95-s = 120, cancel-s = 30 }\n", ["", "", ""], 60.0);
+    let place = Place::at(&server);
+    let (input, out) = (place.requests(40), place.text("ab"));
+    let more = ["--confirm", "--baseline", "legacy-batch", "--target", "0.001", "--json"];
+    let ended = place.run(&ab(&input, &out, &more));
+    let verdict = last_json(&ended.stdout);
+    assert_eq!((ended.code, &verdict["n_lost"]), (0, &0.into()), "{verdict}\n{}", ended.stderr);
+    let path = |arm: usize| verdict["arms"][arm]["path"].as_str().unwrap().to_owned();
+    assert_eq!((path(0), path(1)), ("batch".to_owned(), "sync".to_owned()));
+    assert!(verdict["cost_ratio"].as_f64().unwrap() > 1.5, "{verdict}");
 }
 
 #[test]
@@ -109,4 +143,24 @@ fn a_report_has_the_contract_line_all_of_it_a_page_and_segments() {
     assert!(by_model.contains("claude-haiku-4-5"), "{by_model}");
     place.run(&["report", &dir, "--by", "weather"]).refused(2, &["custom_id:PATTERN"]);
     place.run(&["report", &dir, "--html", "/nowhere/at/all.html"]).refused(2, &["--html"]);
+}
+
+#[test]
+fn neither_a_report_nor_an_export_replaces_a_file_of_the_run_and_a_journal_that_was_cut_is_told() {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let dir = place.text("run");
+    assert_eq!(place.run(&["run", &place.requests(20), "--run-dir", &dir, "--json", "--no-cache"]).code, 0);
+    let journal = place.text("run/results.jsonl");
+    let before = fs::read(&journal).unwrap();
+    place.run(&["report", &dir, "--html", &journal]).refused(2, &["no HTML page", "--html"]);
+    for out in [journal.clone(), place.text("run/../run/results.jsonl"), place.text("run/state.json")] {
+        place.run(&["export", &dir, "--out", &out]).refused(2, &["a file of the run itself", "--out"]);
+    }
+    assert_eq!(fs::read(&journal).unwrap(), before);
+    let whole = place.run(&["report", &dir]);
+    assert!(!whole.stdout.contains("warning"), "{}", whole.stdout);
+    fs::write(&journal, &before[..before.len() / 2]).unwrap();
+    let cut = place.run(&["report", &dir]);
+    assert!(cut.stdout.contains("the journal holds 9 outcomes of the 20"), "{}", cut.stdout);
 }

@@ -1,13 +1,14 @@
 //! One arm: what it is made of, and the process that runs it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
-use crate::model::{Family, OrgSpec, RequestNo};
+use crate::model::{Family, OrgSpec, RequestNo, Route};
 use crate::requests::Input;
-use crate::store::{Last, for_each_outcome};
+use crate::store::{Last, RunFile, for_each_outcome};
 
 use crate::cli::args_after::AbArgs;
 use crate::cli::drive::runtime;
@@ -38,6 +39,24 @@ pub(super) struct Arm {
 }
 
 impl Arm {
+    /// Its path.
+    pub(super) fn path(&self) -> Route {
+        if self.shape == Shape::Batch { Route::Batch } else { Route::Sync }
+    }
+
+    /// How a run that stands in its directory differs from it, in words.
+    pub(super) fn differs(&self, run: &RunFile, input: &Input) -> Option<String> {
+        if run.input.sha256 != input.sha256() {
+            return Some("over another input".to_owned());
+        }
+        if run.path != self.path() {
+            return Some(format!("on the {} path, not {}", run.path, self.path()));
+        }
+        let set = |labels: &[String]| labels.iter().cloned().collect::<BTreeSet<_>>();
+        (set(&run.orgs) != set(&self.orgs))
+            .then(|| format!("over the orgs {}, not {}", run.orgs.join(", "), self.orgs.join(", ")))
+    }
+
     /// Requests that it has in flight at the most.
     pub(super) fn slots(&self, orgs: &[OrgSpec], family: Family, configured_procs: u32) -> u32 {
         let Shape::Sync { cap, procs } = self.shape else { return 0 };
@@ -89,7 +108,7 @@ impl Arm {
         } else {
             all.extend(["run".into(), args.input.clone().into(), "--run-dir".into(), self.dir.clone().into()]);
             all.push("--path".into());
-            all.push(if self.shape == Shape::Batch { "batch" } else { "sync" }.into());
+            all.push(self.path().as_str().into());
         }
         all.extend(["--yes", "--no-cache", "--orgs"].map(OsString::from));
         all.push(self.orgs.join(",").into());

@@ -10,7 +10,7 @@ mod verdict;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Family, Money, OrgSpec, Route, RunStatus};
+use crate::model::{Family, Money, OrgSpec, RunStatus};
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir};
@@ -33,6 +33,9 @@ const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
 /// Runs both arms, or says what they would cost.
 pub(crate) fn ab(args: &AbArgs) -> Outcome {
     let input = index(&args.input)?;
+    if !(args.target.is_finite() && args.target > 0.0) {
+        return Err(Failure::usage(format!("--target {}: must be a number above 0", args.target)));
+    }
     let setup = setup(args)?;
     let arms = arms(args, &setup)?;
     let plans: Vec<Plan> = arms.iter().map(|arm| plan(arm, &input, &setup)).collect::<Result<_, _>>()?;
@@ -42,6 +45,7 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     }
     let mut results = Vec::new();
     for arm in &arms {
+        unchanged(args, &input)?;
         let is_over = begun(&arm.dir)?.is_some_and(|peek| peek.state.status == RunStatus::Finished);
         let exit_code = if is_over { 0 } else { arm.run(args)? };
         if begun(&arm.dir)?.is_none() {
@@ -86,6 +90,18 @@ fn setup(args: &AbArgs) -> Result<Setup, Failure> {
     Setup::for_a_run(&drive, Front::Plain)
 }
 
+/// Both arms are to be held over the same requests, and an arm can take hours.
+fn unchanged(args: &AbArgs, input: &Input) -> Result<(), Failure> {
+    if index(&args.input)?.sha256() == input.sha256() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{} was changed since the first arm began: the arms would not be over the same requests; put it back as it was and give \
+         the same command again, or begin anew in another directory with --out",
+        args.input.display()
+    )))
+}
+
 /// The two arms, the old way first.
 fn arms(args: &AbArgs, setup: &Setup) -> Result<[Arm; 2], Failure> {
     let labels: Vec<String> = setup.orgs.iter().map(|org| org.label.clone()).collect();
@@ -123,17 +139,16 @@ fn plan(arm: &Arm, input: &Arc<Input>, setup: &Setup) -> Result<Plan, Failure> {
     let (last, spent) = match begun(&arm.dir)? {
         None => (vec![Last::Unsent; input.len() as usize], Money::ZERO),
         Some(peek) => {
-            if peek.run.input.sha256 != input.sha256() {
+            if let Some(other) = arm.differs(&peek.run, input) {
                 return Err(Failure::usage(format!(
-                    "{} holds an arm over another input; name another directory with --out",
+                    "{} holds an arm {other}; name another directory with --out",
                     arm.dir.display()
                 )));
             }
             (arm.outcomes(input)?, peek.state.books.spent())
         }
     };
-    let path = if arm.shape == Shape::Batch { Route::Batch } else { Route::Sync };
-    let price = Price::of(input, &last, setup, path);
+    let price = Price::of(input, &last, setup, arm.path());
     let family = input.models().first().map_or(Family::Other, |used| Family::of_model(&used.model));
     let slots = arm.slots(&setup.orgs, family, setup.dispatch.procs);
     let latency = setup.catalog.prior(family).latency_p50_s;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::model::{Counts, Money, RunStatus};
+use crate::model::{Counts, Money, Route, RunStatus};
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{RunDir, for_each_outcome};
@@ -24,6 +24,10 @@ pub(super) struct ArmResult {
     pub(super) run_dir: String,
     pub(super) run_id: String,
     pub(super) orgs: Vec<String>,
+    /// `sync` or `batch`.
+    pub(super) path: Route,
+    /// How often it was started or gone on with.
+    pub(super) sessions: u32,
     pub(super) status: RunStatus,
     pub(super) exit_code: u8,
     /// Seconds in which it was running, over all sessions.
@@ -82,6 +86,8 @@ impl ArmResult {
             run_dir: peek.dir.display().to_string(),
             run_id: peek.run.run_id.clone(),
             orgs: arm.orgs.clone(),
+            path: peek.run.path,
+            sessions: state.sessions,
             status: state.status,
             exit_code: state.exit_code.unwrap_or_else(|| state.counts.exit_code()),
             wall_s,
@@ -135,7 +141,8 @@ impl Verdict {
         let same_ids = arms.windows(2).all(|pair| pair[0].has == pair[1].has);
         let n_lost = arms.iter().map(|arm| arm.n_lost).sum();
         let n_undone = arms.iter().map(|arm| arm.n_undone).sum();
-        let whole = same_ids && n_lost == 0 && n_undone == 0 && arms.iter().all(|arm| arm.n_alien == 0);
+        let whole =
+            same_ids && n_lost == 0 && n_undone == 0 && arms.iter().all(|arm| arm.n_alien == 0 && arm.n_twice == 0);
         let target_met = speed_up >= target;
         Verdict {
             event: "ab-finished".to_owned(),
@@ -184,6 +191,12 @@ impl Verdict {
         text.push_str(&format!("data loss    {} ids lost, {ids}\n", format::count(self.n_lost)));
         for arm in self.arms.iter().filter(|arm| !arm.lost.is_empty()) {
             text.push_str(&format!("             {}: {}\n", arm.name, arm.lost.join(", ")));
+        }
+        for arm in self.arms.iter().filter(|arm| arm.sessions > 1) {
+            text.push_str(&format!(
+                "wall-clock   {}: ran in {} sessions; what a killed one did after its last sign of life is not in its time\n",
+                arm.name, arm.sessions
+            ));
         }
         if self.arms.last().is_some_and(|arm| arm.tokens_cache_read > 0) {
             text.push_str("             the API's prompt cache is the organisation's: the later arm may have read what the first wrote\n");

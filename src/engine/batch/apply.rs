@@ -200,7 +200,7 @@ fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo,
             if trouble.possibly_charged() {
                 let model = run.sizes.model(no);
                 let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
-                run.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most);
+                run.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most, now.wall);
             }
         }
     }

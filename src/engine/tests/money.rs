@@ -57,6 +57,17 @@ fn answers_that_cost_less_than_they_may_leave_room_for_more() {
 }
 
 #[test]
+fn answers_that_cost_more_than_was_reserved_are_said_and_no_more_goes_out_than_fits() {
+    let mut desk = desk(&[10], 50, max_cost(40), true);
+    desk.cost = Money(AT_MOST.0 * 2);
+    desk.finish();
+    // Ten were out when the first answer told; afterwards each is reserved at what such answers cost.
+    assert_eq!((desk.counts().succeeded, desk.rested.clone()), (20, vec![(RUN, 4)]));
+    assert!(desk.notices("budget") >= 1);
+    assert_eq!(desk.state.runs[0].ledger.committed(), Money(AT_MOST.0 * 40));
+}
+
+#[test]
 fn a_budget_that_takes_nothing_ends_the_run_at_once_with_nothing_sent() {
     let mut desk = desk(&[10], 5, Limits { max_cost: Some(Money(1)), ..Limits::default() }, true);
     desk.wait(Duration::from_secs(1));

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::format;
 use super::summary::RunFinished;
 use crate::model::Wall;
 use crate::model::books::Books;
@@ -36,6 +37,8 @@ pub struct Review {
     pub run: RunFinished,
     /// How often it was started or resumed.
     pub sessions: u32,
+    /// Outcomes in the journal that end a request.
+    pub n_in_journal: u64,
     /// Where its time went, by what it waited for, in milliseconds.
     pub time_ms: BTreeMap<String, u64>,
     /// Outcomes over time.
@@ -62,6 +65,23 @@ pub struct Review {
     pub segments: Vec<Segment>,
     /// What the segments are made by.
     pub by: Option<String>,
+}
+
+impl Review {
+    /// What there is to say when the journal holds fewer outcomes than the state counts. Of a run that goes on, the two were
+    /// read at different moments.
+    pub fn missing(&self) -> Option<String> {
+        let RunFinished { n_succeeded, n_refused, n_invalid, n_cached, .. } = &self.run;
+        let counted = n_succeeded + n_refused + n_invalid + n_cached;
+        (self.run.status.is_over() && self.n_in_journal < counted).then(|| {
+            format!(
+                "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a \
+                 resume with --accept-lost-results pays for the rest again",
+                format::count(self.n_in_journal),
+                format::count(counted)
+            )
+        })
+    }
 }
 
 /// What went wrong at an org.

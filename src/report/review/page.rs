@@ -1,10 +1,12 @@
 //! The review as one HTML page: inline styles and charts, no script, nothing from the network, light and dark.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::svg::{bars, columns, escaped, ranges, stacked};
 use super::{Review, Segment, WAITS};
-use crate::model::Wall;
+use crate::model::books::Settled;
+use crate::model::{Money, Wall};
 use crate::report::{format, summary};
 
 /// Decisions in the table.
@@ -44,6 +46,9 @@ pub fn page(review: &Review) -> String {
         summary::exit_meaning(run.exit_code),
         id = escaped(&run.run_id)
     );
+    if let Some(missing) = review.missing() {
+        let _ = writeln!(out, "<p><b>{}</b></p>", escaped(&missing));
+    }
     tiles(&mut out, review);
     time(&mut out, review);
     throughput(&mut out, review);
@@ -140,14 +145,19 @@ fn latencies(out: &mut String, review: &Review) {
 fn money(out: &mut String, review: &Review) {
     let economy = &review.economy;
     out.push_str("<h2>Cost</h2>");
-    let row = |settled: &crate::model::books::Settled| {
-        let name = format!("{} {} {}", settled.org, settled.path, settled.outcome);
-        (name, settled.cost.usd(), format!("{} · {}", format::money(settled.cost), format::count(settled.n)))
-    };
-    let rows: Vec<_> = review.books.settled.iter().map(row).collect();
-    if !rows.is_empty() {
-        out.push_str(&bars("Cost by org, path and outcome", &rows));
+    let mut by_org: BTreeMap<String, (Money, u64)> = BTreeMap::new();
+    for line in &review.books.settled {
+        let (cost, n) = by_org.entry(format!("{} {}", line.org, line.path)).or_default();
+        *cost += line.cost;
+        *n += line.n;
     }
+    if !by_org.is_empty() {
+        let row = |(name, (cost, n)): (String, (Money, u64))| {
+            (name, cost.usd(), format!("{} · {}", format::money(cost), format::count(n)))
+        };
+        out.push_str(&bars("Cost by org and path", &by_org.into_iter().map(row).collect::<Vec<_>>()));
+    }
+    paid(out, &review.books.settled);
     let class = &economy.by_class;
     let classes: Vec<_> = [
         ("input", class.input),
@@ -167,7 +177,14 @@ fn money(out: &mut String, review: &Review) {
         ("saved by the answer cache".to_owned(), format::money(economy.answer_cache_saved)),
     ];
     for doubt in &review.books.doubtful {
-        let name = format!("in doubt, at most: {} attempts, {} {}", format::count(doubt.n), doubt.cause, doubt.org);
+        let name = format!(
+            "in doubt, at most: {} attempts, {} {} {} {}",
+            format::count(doubt.n),
+            doubt.cause,
+            doubt.path,
+            doubt.org,
+            doubt.model
+        );
         facts.push((name, format::money(doubt.at_most)));
     }
     for again in &review.books.re_driven {
@@ -180,6 +197,26 @@ fn money(out: &mut String, review: &Review) {
         facts.push((name, format::money(again.cost)));
     }
     table(out, &["", "USD"], facts.into_iter().map(|(name, value)| vec![Cell::Text(name), Cell::Figure(value)]));
+}
+
+/// What was paid, line by line.
+fn paid(out: &mut String, settled: &[Settled]) {
+    if settled.is_empty() {
+        return;
+    }
+    let heads = ["org", "path", "model", "outcome", "answers", "tokens in", "cached", "tokens out", "USD"];
+    let row = |line: &Settled| {
+        let texts = [line.org.clone(), line.path.to_string(), line.model.clone(), line.outcome.to_string()];
+        let figures = [
+            format::count(line.n),
+            format::count(line.tokens.prompt_tokens()),
+            format::count(line.tokens.cache_read),
+            format::count(line.tokens.output_tokens),
+            format::money(line.cost),
+        ];
+        texts.map(Cell::Text).into_iter().chain(figures.map(Cell::Figure)).collect()
+    };
+    table(out, &heads, settled.iter().map(row));
 }
 
 fn orgs(out: &mut String, review: &Review) {
@@ -271,8 +308,11 @@ enum Cell {
 
 fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<Cell>>) {
     out.push_str("<div class=\"wide\"><table><thead><tr>");
-    for (at, head) in heads.iter().enumerate() {
-        let class = if at == 0 { "" } else { " class=\"n\"" };
+    let mut rows = rows.peekable();
+    let is_figure =
+        |at: usize| rows.peek().and_then(|row| row.get(at)).is_some_and(|cell| matches!(cell, Cell::Figure(_)));
+    let classes: Vec<&str> = (0..heads.len()).map(is_figure).map(|is| if is { " class=\"n\"" } else { "" }).collect();
+    for (head, class) in heads.iter().zip(classes) {
         let _ = write!(out, "<th{class}>{head}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");

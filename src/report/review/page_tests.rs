@@ -46,6 +46,7 @@ fn hostile() -> Review {
         plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
         run,
         sessions: 2,
+        n_in_journal: u64::MAX,
         time_ms: BTreeMap::from([("queue".to_owned(), 60_000), ("rate-limited".to_owned(), 20_000)]),
         throughput: Throughput { from_ms: 1_796_000_000_000, step_s: 5, done: vec![1, 0, 7] },
         latencies: vec![Latency {

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crate::report::format;
+
 /// Width of every chart in its own units.
 const WIDTH: f64 = 720.0;
 /// Units for the names on the left.
-const NAMES: f64 = 150.0;
+const NAMES: f64 = 180.0;
 /// Height of a row.
 const ROW: f64 = 24.0;
 
@@ -54,8 +56,9 @@ pub(super) fn columns(title: &str, values: &[u64], ends: [&str; 2]) -> String {
     let _ = write!(
         out,
         "<line class=\"axis\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{floor}\" y2=\"{floor}\"/>\
-         <text x=\"0\" y=\"12\">{most}</text><text x=\"0\" y=\"154\">{}</text>\
+         <text x=\"0\" y=\"12\">{}</text><text x=\"0\" y=\"154\">{}</text>\
          <text x=\"{WIDTH}\" y=\"154\" text-anchor=\"end\">{}</text></svg>",
+        format::count(most as u64),
         escaped(ends[0]),
         escaped(ends[1])
     );
@@ -144,7 +147,7 @@ pub(super) fn ranges(title: &str, rows: &[(String, Vec<u64>, String)]) -> String
     out
 }
 
-/// A name that fits beside a bar.
+/// A name that fits beside a bar, also in letters that are wide.
 fn short(name: &str) -> String {
     match name.char_indices().nth(21) {
         Some((at, _)) => format!("{}…", &name[..at]),

@@ -128,6 +128,7 @@ struct Part {
 /// What is gathered.
 #[derive(Debug, Default)]
 pub struct Tally {
+    n: u64,
     latencies: BTreeMap<(String, &'static str), (Route, Spread)>,
     seconds: BTreeMap<i64, u32>,
     parts: BTreeMap<String, Part>,
@@ -139,6 +140,7 @@ impl Tally {
         if !seen.outcome.is_terminal() {
             return;
         }
+        self.n += 1;
         if let Some(at) = seen.at {
             *self.seconds.entry(at.0.div_euclid(1_000)).or_default() += 1;
         }
@@ -160,6 +162,11 @@ impl Tally {
             tokens_out: Spread::new(),
             cost: Money::ZERO,
         })
+    }
+
+    /// Outcomes that end a request.
+    pub fn n(&self) -> u64 {
+        self.n
     }
 
     /// Latencies by org and path.

@@ -9,6 +9,9 @@ use crate::report::text::{fit, fit_right, harmless, width};
 /// The review in words. Ends with a line end.
 pub fn text(review: &Review) -> String {
     let mut out = String::new();
+    if let Some(missing) = review.missing() {
+        line(&mut out, "warning", &missing);
+    }
     time(&mut out, review);
     money(&mut out, review);
     troubles(&mut out, review);
@@ -82,11 +85,12 @@ fn money(out: &mut String, review: &Review) {
     }
     for doubt in &review.books.doubtful {
         let text = format!(
-            "{:>12}  at most, for {} attempts: {} {}",
+            "{:>12}  at most, for {} attempts: {} {} {}",
             format::money(doubt.at_most),
             format::count(doubt.n),
             harmless(&doubt.cause),
-            harmless(&doubt.org)
+            doubt.path,
+            harmless(format!("{} {}", doubt.org, doubt.model).trim())
         );
         line(out, "in doubt", &text);
     }

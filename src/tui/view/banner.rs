@@ -1,11 +1,12 @@
 //! Lines across the screen: what stands in the way, what it means, and which key helps. The worst comes first.
 
-use crate::model::snapshot::{Condition, OrgView, RunView};
-use crate::model::{Mono, RunStatus, Snapshot};
+use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, SubBatchView};
+use crate::model::{Mono, RunStatus, Snapshot, SubBatchStatus};
 use crate::report::format;
 use crate::report::text::harmless;
 use crate::tui::TuiExit;
 use crate::tui::action::Action;
+use crate::tui::screens::Screen;
 use crate::tui::state::{UiState, shown_run};
 
 use super::words::Weight;
@@ -104,9 +105,52 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         RunStatus::Holding => Some(banner(Weight::Needy, format!("HOLDING{because}"))),
         RunStatus::Paused => Some(banner(Weight::Waiting, format!("PAUSED{because} — space to go on"))),
         RunStatus::Draining if ui.leaving.is_none() => Some(banner(Weight::Waiting, format!("DRAINING{because}"))),
-        RunStatus::Running => budget(ui, run),
+        RunStatus::Running => budget(ui, run).or_else(|| batches(ui, run)),
         RunStatus::Planned | RunStatus::Draining => None,
     }
+}
+
+/// A sub-batch that asks or is left behind, or all that is waited for.
+fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
+    let view = run.batches.as_ref().filter(|_| ui.screen != Screen::Batches)?;
+    let key = ui.keymap.hint(Action::ShowBatches);
+    let open = || view.sub_batches.iter().filter(|sub| sub.status.is_open());
+    if let Some((sub, question)) = view.sub_batches.iter().find_map(|sub| Some((sub, sub.question.as_deref()?))) {
+        let text = format!("SUB-BATCH {} ASKS: {} · {key} shows it", sub.index, harmless(question));
+        return Some(banner(Weight::Needy, text));
+    }
+    let oldest = open().max_by_key(|sub| sub.age_ms)?;
+    let age = format::span(oldest.age_ms.unwrap_or(0));
+    if let Some(longest) = view.took_longest_ms.filter(|longest| is_left_behind(view, oldest, *longest)) {
+        let then = match oldest.stuck_in_ms {
+            Some(left) if view.escape => format!(" · is canceled by itself in {}", format::countdown(left)),
+            _ => String::new(),
+        };
+        let longest = format::span(longest);
+        return Some(banner(
+            Weight::Needy,
+            format!(
+                "SUB-BATCH {} IS LEFT BEHIND: {age} old, no other took more than {longest}{then} · {key} shows it",
+                oldest.index
+            ),
+        ));
+    }
+    (run.counts.in_flight == 0 && run.n_in_batches() == run.counts.open()).then(|| {
+        let (n, requests) = (open().count(), format::count(run.n_in_batches()));
+        banner(
+            Weight::Waiting,
+            format!("WAITING FOR {n} SUB-BATCHES: {requests} requests, the oldest {age} old · {key} shows them"),
+        )
+    })
+}
+
+/// Whether a sub-batch is half as old again as any other got: that is worth a look long before the threshold. A few siblings
+/// are no measure.
+fn is_left_behind(view: &BatchesView, sub: &SubBatchView, longest: u64) -> bool {
+    let n_ended = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested).count();
+    n_ended >= 3
+        && sub.status == SubBatchStatus::InProgress
+        && sub.age_ms.is_some_and(|age| age > longest + longest / 2)
 }
 
 /// The budget, when it wants a decision, or keeps the next request back.
@@ -198,4 +242,61 @@ fn open_elsewhere(snapshot: &Snapshot) -> bool {
 pub fn stale(ui: &UiState, snapshot: &Snapshot, now: Mono) -> Option<String> {
     let age = ui.age_ms(now);
     (age >= STALE_MS && !ui.is_over(snapshot)).then(|| format!("no news for {}", format::span(age)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::report::fixtures;
+
+    fn with(change: impl FnOnce(&mut RunView, &mut BatchesView)) -> Vec<String> {
+        let mut snapshot = fixtures::batches();
+        let run = &mut snapshot.runs[0];
+        let mut view = BatchesView::clone(run.batches.as_ref().unwrap());
+        view.sub_batches.iter_mut().for_each(|sub| sub.question = None);
+        change(run, &mut view);
+        run.batches = Some(Arc::new(view));
+        let ui = UiState { screen: Screen::Live, ..UiState::default() };
+        banners(&ui, &snapshot, Mono::ZERO).into_iter().map(|banner| banner.text).collect()
+    }
+
+    fn ends(view: &mut BatchesView, indexes: std::ops::Range<usize>) {
+        view.sub_batches[indexes].iter_mut().for_each(|sub| sub.status = SubBatchStatus::Harvested);
+    }
+
+    #[test]
+    fn a_sub_batch_that_outlives_all_others_is_told_on_the_live_screen_with_the_key_that_shows_it() {
+        let said = with(|_, view| {
+            ends(view, 0..4);
+            (view.took_longest_ms, view.escape) = (Some(60_000), true);
+            let sub = &mut view.sub_batches[4];
+            (sub.status, sub.age_ms, sub.stuck_in_ms) = (SubBatchStatus::InProgress, Some(91_000), Some(30_000));
+        });
+        let wanted =
+            "SUB-BATCH 4 IS LEFT BEHIND: 1m31s old, no other took more than 1m00s · is canceled by itself in 0:30 · 4";
+        assert!(said.iter().any(|text| text.starts_with(wanted)), "{said:?}");
+        let said = with(|_, view| {
+            ends(view, 0..4);
+            view.took_longest_ms = Some(61_000);
+            let sub = &mut view.sub_batches[4];
+            (sub.status, sub.age_ms) = (SubBatchStatus::InProgress, Some(91_000));
+        });
+        assert!(!said.iter().any(|text| text.contains("LEFT BEHIND")), "{said:?}");
+    }
+
+    #[test]
+    fn a_question_comes_first_and_a_run_that_only_waits_says_for_what() {
+        let said = with(|_, view| view.sub_batches[2].question = Some("canceled elsewhere?".to_owned()));
+        assert!(said.iter().any(|text| text.starts_with("SUB-BATCH 2 ASKS: canceled elsewhere?")), "{said:?}");
+        let said = with(|run, view| {
+            ends(view, 0..4);
+            view.sub_batches[4].age_ms = Some(1_000);
+            view.took_longest_ms = Some(61_000);
+            run.counts.in_flight = 0;
+            view.n_open = run.counts.open();
+        });
+        assert!(said.iter().any(|text| text.starts_with("WAITING FOR 1 SUB-BATCHES: ")), "{said:?}");
+    }
 }

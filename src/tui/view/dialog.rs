@@ -33,6 +33,13 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
             format::count(run.counts.in_flight),
             format::count(run.counts.open()),
         ));
+        if run.n_in_batches() > 0 {
+            lines.push(format!(
+                "{} of them are in batches at the API. These go on there and are paid for whatever you choose; a resume \
+                 harvests them and sends none again.",
+                format::count(run.n_in_batches())
+            ));
+        }
     }
     let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
     if snapshot.store.trouble.is_some() && snapshot.store.unsynced > 0 {

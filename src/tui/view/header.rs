@@ -93,10 +93,16 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
     let theme = scene.theme;
     let (mut used, mut rows) = (0, 1);
     let mut line: Vec<Span<'static>> = Vec::new();
-    let parts = bars::parts(&run.counts).into_iter().zip(theme.outcomes);
+    let in_batches = run.n_in_batches();
+    let mut parts: Vec<_> = bars::parts(&run.counts).into_iter().zip(theme.outcomes).collect();
+    parts.insert(parts.len() - 1, (('·', "in batches", in_batches), theme.info));
     for ((glyph, name, n), style) in parts {
-        // What is in flight is told as it is: the bar counts a re-driven request once.
-        let n = if name == "in flight" { run.counts.in_flight } else { n };
+        let n = match name {
+            // What is in flight is told as it is: the bar counts a re-driven request once.
+            "in flight" => run.counts.in_flight,
+            "unsent" => n.saturating_sub(in_batches),
+            _ => n,
+        };
         let always = name == "succeeded" || (!run.status.is_over() && matches!(name, "in flight" | "unsent"));
         if n == 0 && !always {
             continue;
