@@ -1,6 +1,8 @@
 //! `fandeck config`: every setting with its origin.
 
+use crate::api::HttpTransport;
 use crate::config::{Overrides, SAMPLE};
+use crate::model::Scrubber;
 use crate::report::text;
 use crate::tui::keymap::Keymap;
 use crate::tui::theme::Theme;
@@ -8,7 +10,7 @@ use crate::tui::theme::Theme;
 use super::args::ConfigArgs;
 use super::failure::{Failure, Outcome};
 use super::out;
-use super::setup::settings;
+use super::setup::{catalog, settings};
 
 /// Shows, checks, or prints the sample.
 pub(crate) fn config(args: &ConfigArgs) -> Outcome {
@@ -19,6 +21,9 @@ pub(crate) fn config(args: &ConfigArgs) -> Outcome {
     if args.check {
         Theme::load(&settings.screen.theme).map_err(Failure::usage)?;
         Keymap::load(&settings.screen.keymap).map_err(Failure::usage)?;
+        // The certificates and the catalog are files of their own, which a run would miss only when it begins.
+        HttpTransport::new(&[], &settings.wire, Scrubber::default()).map_err(Failure::usage)?;
+        catalog(settings.catalog_file.as_deref())?;
         return out::print("the configuration is sound\n");
     }
     if args.json {

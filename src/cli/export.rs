@@ -83,7 +83,11 @@ impl From<io::Error> for Stop {
 
 impl From<csv::Error> for Stop {
     fn from(error: csv::Error) -> Stop {
-        Stop::Out(io::Error::other(error))
+        match error.into_kind() {
+            // Its kind tells a reader that has had enough from a disk that is full.
+            csv::ErrorKind::Io(error) => Stop::Out(error),
+            other => Stop::Out(io::Error::other(format!("{other:?}"))),
+        }
     }
 }
 
@@ -217,4 +221,15 @@ fn table(out: &mut impl Write, last: &LastLines) -> Result<Left, Stop> {
     })?;
     table.flush()?;
     Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_has_had_enough_of_a_table_is_known_by_the_kind_of_the_error() {
+        let ended = Stop::from(csv::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)));
+        assert!(matches!(ended, Stop::Out(error) if error.kind() == io::ErrorKind::BrokenPipe));
+    }
 }

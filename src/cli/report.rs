@@ -1,5 +1,6 @@
 //! `fandeck report DIR`: what happened in a run.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -59,10 +60,12 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|error| Failure::internal(format!("failed to write the report: {error}")))
 }
 
-/// What happened in a run, in words.
+/// What happened in a run, in words: what `fandeck report` prints.
 pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
     let peek = RunDir::peek(dir).map_err(|error| store_failure(&error))?;
-    Ok(in_words(&peek, &finished(&peek)))
+    let finished = finished(&peek);
+    let review = review(&peek, finished.clone(), None)?;
+    Ok(format!("{}\n{}", in_words(&peek, &finished), report::review::text(&review)))
 }
 
 /// The facts of a run, from its directory. One that has no exit code yet has that of its counts.
@@ -109,6 +112,14 @@ fn org(org: &OrgState) -> OrgFinished {
     OrgFinished::new(&org.label, &org.totals, org.window)
 }
 
+/// How it ended; a run that goes on has not, whatever its counts would come to now.
+fn exit(owner: Option<&impl Display>, code: u8) -> String {
+    match owner {
+        Some(owner) => format!("none yet: still running ({owner})"),
+        None => format!("{code}, {}", summary::exit_meaning(code)),
+    }
+}
+
 fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
     let state = &peek.state;
     let mut text = format!(
@@ -144,13 +155,19 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
             format::money(state.totals.cost),
         ));
     }
-    text.push_str(&format!("\nexit       {}, {}\n", finished.exit_code, summary::exit_meaning(finished.exit_code)));
+    text.push_str(&format!("\nexit       {}\n", exit(peek.owner.as_ref(), finished.exit_code)));
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_goes_on_has_no_exit_code_yet() {
+        assert_eq!(exit(Some(&"process 7 on here"), 4), "none yet: still running (process 7 on here)");
+        assert_eq!(exit(None::<&String>, 4), "4, incomplete, can be resumed");
+    }
 
     #[test]
     fn a_page_replaces_a_page_and_nothing_else() {

@@ -102,7 +102,9 @@ fn in_words(peek: &RunPeek) -> String {
     }
     lines.push(format!("running    {} in {}", format::span(state.wall_ms), sessions(state.sessions)));
     if owner.is_none() && counts.open() > 0 {
-        lines.push(format!("go on      fandeck resume {}", dir.display()));
+        let raise =
+            summary::limit_to_raise(state.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
+        lines.push(format!("go on      fandeck resume {}{raise}", dir.display()));
     }
     lines.join("\n") + "\n"
 }

@@ -70,11 +70,12 @@ pub(super) fn nobody_takes(state: &mut State, slot: RunSlot, now: Now) -> bool {
 pub(super) fn used_up(run: &RunState) -> String {
     let (n_doubt, doubt) = run.ledger.in_doubt();
     let limit = run.budget.blocked.as_ref().map_or("", |Blocked(limit)| limit.as_str());
-    let mut text = format!("the next request would pass {limit}: {} spent", run.ledger.spent());
+    let mut text =
+        format!("resume with a higher limit: the next request would pass {limit}: {} spent", run.ledger.spent());
     if n_doubt > 0 {
         text.push_str(&format!(", up to {doubt} possibly charged"));
     }
-    text.push_str(&format!(" in {} attempts; resume with a higher limit to go on", run.ledger.n_sent()));
+    text.push_str(&format!(" in {} attempts", run.ledger.n_sent()));
     text
 }
 

@@ -58,7 +58,7 @@ impl Redrive {
         Redrive {
             attempts: 0,
             org: OrgId(0),
-            trouble: Trouble::Broken,
+            trouble: Trouble::EarlierSession,
             error: ApiError::default(),
             n_broken: 0,
             journaled: true,

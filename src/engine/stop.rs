@@ -86,7 +86,7 @@ pub(super) fn stop_now(state: &mut State, slot: RunSlot, now: Now, effects: &mut
         run.ledger.doubt(org, Route::Sync, run.sizes.model(no), "stopped", flight.at_most, now.wall);
         let error =
             ApiError { kind: "abandoned".to_owned(), message: "the run was stopped".to_owned(), ..ApiError::default() };
-        run.queue.failed(no, org, Trouble::Broken, error, now.mono);
+        run.queue.failed(no, org, Trouble::Abandoned, error, now.mono);
     }
     state.runs[slot.ix()].stopping = true;
     effects.push(Effect::Abandon { run: slot });

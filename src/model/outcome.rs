@@ -157,6 +157,10 @@ pub enum Trouble {
     Timeout,
     /// The connection broke, or the answer was cut off or unreadable: possibly charged.
     Broken,
+    /// We left it when the run was stopped or cut off: possibly charged.
+    Abandoned,
+    /// An earlier session left it open; the journal says why: possibly charged.
+    EarlierSession,
     /// The org's account.
     Account(AccountTrouble),
     /// Its sub-batch ran out of time before it was processed: not charged.
@@ -178,6 +182,8 @@ impl Trouble {
             Trouble::Connect => "no-connection",
             Trouble::Timeout => "timeout",
             Trouble::Broken => "broken-answer",
+            Trouble::Abandoned => "abandoned",
+            Trouble::EarlierSession => "left-by-earlier-session",
             Trouble::Account(account) => account.as_str(),
             Trouble::Expired => "expired",
             Trouble::Canceled => "canceled",
@@ -187,7 +193,10 @@ impl Trouble {
 
     /// Whether the API may have billed the attempt although no usable answer arrived.
     pub fn possibly_charged(self) -> bool {
-        matches!(self, Trouble::Timeout | Trouble::Broken | Trouble::NoResult)
+        matches!(
+            self,
+            Trouble::Timeout | Trouble::Broken | Trouble::Abandoned | Trouble::EarlierSession | Trouble::NoResult
+        )
     }
 }
 

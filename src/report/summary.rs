@@ -340,11 +340,24 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
             0 => String::new(),
             n => format!("harvests the {} in batches, ", format::count(n)),
         };
-        line(out, "go on", &format!("fandeck resume {shell_dir}    # {harvests}sends the {left} that are left"));
+        let raise = limit_to_raise(run.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
+        let with = if raise.is_empty() { "" } else { ", up to N" };
+        let does = format!("{harvests}sends the {left} that are left{with}");
+        line(out, "go on", &format!("fandeck resume {shell_dir}{raise}    # {does}"));
     }
     if run.counts.done() > 0 {
         line(out, "results", &format!("fandeck export {shell_dir}    # writes them in input order"));
     }
+}
+
+/// The option that raises the limit which ended a run, by the reason that the run has kept; without it a resume would end at
+/// once.
+pub fn limit_to_raise(reason: Option<&str>) -> Option<&'static str> {
+    let reason = reason?;
+    let of = |limit: &str| reason.contains(&format!("would pass {limit} of "));
+    [("max-cost", "--max-cost"), ("max-requests", "--max-requests")]
+        .into_iter()
+        .find_map(|(limit, option)| of(limit).then_some(option))
 }
 
 /// The path as a shell takes it: in single quotes when it holds anything but plain characters.
@@ -384,6 +397,20 @@ mod tests {
     #[test]
     fn a_finished_run_is_summed_up_with_its_orgs_and_its_export() {
         insta::assert_snapshot!(text(&fixtures::finished(), 3));
+    }
+
+    #[test]
+    fn a_run_that_its_budget_ended_is_gone_on_with_by_a_higher_one() {
+        let mut snapshot = fixtures::incomplete();
+        snapshot.runs[0].reason = Some(
+            "resume with a higher limit: the next request would pass max-cost of $1.00: $0.99 spent in 9 attempts"
+                .into(),
+        );
+        let told = text(&snapshot, 4);
+        assert!(told.contains(" --max-cost N    # sends the "), "{told}");
+        assert_eq!(limit_to_raise(Some("would pass max-requests of 7: …")), Some("--max-requests"));
+        assert_eq!(limit_to_raise(Some("would pass per-day-usd of $7.00: …")), None);
+        assert_eq!(limit_to_raise(Some("stopped by the operator")), None);
     }
 
     #[test]

@@ -195,6 +195,8 @@ pub struct Assessment {
     pub cost: String,
     /// Labels of the orgs that would take them.
     pub orgs: Vec<String>,
+    /// The limit that ended the run and would end it again at once, in words, with what raises it.
+    pub limit: Option<String>,
 }
 
 /// A run that the screens show.

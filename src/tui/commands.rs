@@ -4,19 +4,31 @@ use std::time::Duration;
 
 use super::action::Action;
 use super::backstage::{Answer, Errand};
-use super::screens;
+use super::screens::{self, Screen};
 use super::state::{Ask, Asked, CapAsk, Deed, Overlay, Toast, Tone, UiState, shown_run};
 use super::update::Reaction;
 use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunStatus, Snapshot};
 
 /// How long a message stays.
 const TOAST: Duration = Duration::from_secs(8);
+/// A refusal that was shown for so long has been read.
+const READ: Duration = Duration::from_millis(500);
 /// How long a cap that was asked for is taken as set while no picture shows it.
 const CAP_GRACE: Duration = Duration::from_secs(2);
 
 /// Shows a message.
 pub(super) fn say(ui: &mut UiState, text: String, tone: Tone, now: Mono) {
     ui.toast = Some(Toast { text, tone, until: now + TOAST });
+}
+
+/// What was refused has been read when the next key comes, except one that is already on its way while a key is held. `Esc`
+/// takes a message back as its one deed.
+pub(super) fn forget_refusal(ui: &mut UiState, action: Action, now: Mono) {
+    let elsewhere = Screen::of_action(action).is_some();
+    let read = |toast: &Toast| toast.tone == Tone::Bad && (elsewhere || now + TOAST >= toast.until + READ);
+    if !matches!(action, Action::Dismiss | Action::Back) && ui.toast.as_ref().is_some_and(read) {
+        ui.toast = None;
+    }
 }
 
 /// Sends a command, and says that it was asked.

@@ -111,6 +111,7 @@ impl Shell {
             size,
             mouse: options.mouse,
             no_color: options.no_color,
+            theme_at_start: ThemeName::ALL.into_iter().find(|name| Theme::of(*name) == options.theme),
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
             screen: match (attached, options.plans_first) {
                 (Some(_), _) => Screen::Live,

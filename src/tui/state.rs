@@ -199,6 +199,8 @@ pub struct UiState {
     pub leave_when_done: bool,
     /// No colour is wanted: the theme stays as it is.
     pub no_color: bool,
+    /// The built-in theme that the screen started with; `None` when it was one of a file.
+    pub theme_at_start: Option<ThemeName>,
     /// The theme that the operator changed to.
     pub theme: Option<ThemeName>,
     /// Since when the picture is held.

@@ -8,7 +8,7 @@ use super::TuiExit;
 use super::action::Action;
 use super::attention;
 use super::backstage::{Answer, Driver, Errand};
-use super::commands::{answered, ask, forget_settled, pause_run, say, send, set_cap, told};
+use super::commands::{answered, ask, forget_refusal, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
@@ -156,6 +156,7 @@ fn take(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<React
 }
 
 fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    forget_refusal(ui, action, now);
     if let Err(reason) = valid(action, ui, snapshot) {
         if !matches!(action, Action::Dismiss | Action::LogFollow | Action::Back) {
             say(ui, reason, Tone::Bad, now);
@@ -226,7 +227,7 @@ fn copy(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
 /// Changes to the built-in theme after the one that is shown; from a theme of one's own, to the first.
 fn next_theme(ui: &mut UiState, now: Mono) {
     let all = ThemeName::ALL;
-    let at = ui.theme.and_then(|theme| all.iter().position(|known| *known == theme));
+    let at = ui.theme.or(ui.theme_at_start).and_then(|theme| all.iter().position(|known| *known == theme));
     let next = at.map_or(0, |at| (at + 1) % all.len());
     if let Some(name) = all.get(next) {
         ui.theme = Some(*name);

@@ -26,7 +26,7 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
         }
         Action::NextTheme if ui.no_color => Err("no colour is wanted: NO_COLOR or --no-color".to_owned()),
         Action::Dismiss if ui.toast.is_none() => Err("there is no message".to_owned()),
-        Action::ShowBatches if screens::batches::batches_of(snapshot).is_none() => {
+        Action::ShowBatches if ui.driver != Driver::Nothing && screens::batches::batches_of(snapshot).is_none() => {
             Err("the run has no sub-batches".to_owned())
         }
         _ => match Screen::of_action(action) {

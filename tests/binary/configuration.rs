@@ -36,6 +36,7 @@ fn a_mistake_in_the_config_file_is_named_with_file_line_value_and_what_is_allowe
         ("[dispatch]\nramp = 30", &["config.toml:3", "ramp", "30", "a duration such as"]),
         ("[store]\ngroup-commit = \"1h\"", &["config.toml:3", "group-commit", "200ms"]),
         ("[dispatch", &["config.toml:2", "not valid TOML"]),
+        ("[wire]\nca-file = \"/no/such.pem\"", &["/no/such.pem", "wire.ca-file", "No such file"]),
         ("[[orgs]]\nlabel = \"a\"", &["config.toml:2", "key-env", "missing"]),
     ] {
         place.config(&format!("# a comment\n{line}\n"));

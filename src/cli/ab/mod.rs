@@ -40,7 +40,9 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     let arms = arms(args, &setup)?;
     let plans: Vec<Plan> = arms.iter().map(|arm| plan(arm, &input, &setup)).collect::<Result<_, _>>()?;
     tell(args, &input, &plans)?;
-    refuse(args, &plans, &setup)?;
+    if !admits(args, &plans, &setup)? {
+        return Ok(0);
+    }
     let mut results = Vec::new();
     for arm in &arms {
         unchanged(args, &input)?;
@@ -181,8 +183,9 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nothing is sent without `--confirm`, nor far above what was authorised, nor dear and unauthorised.
-fn refuse(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<(), Failure> {
+/// Whether the arms are run: not without `--confirm`. Refuses what is far above what was authorised, or dear and
+/// unauthorised.
+fn admits(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<bool, Failure> {
     let total: Money = plans.iter().map(|plan| plan.price.cost.expected + plan.spent).sum();
     if plans.iter().any(|plan| plan.price.cost.n_unpriced > 0) && !args.yes {
         return Err(Failure::usage("the cost cannot be projected: a model has no price; launch with --confirm --yes"));
@@ -198,10 +201,11 @@ fn refuse(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<(), Failure> {
         }
     }
     if !args.confirm {
-        return Err(Failure::usage(format!(
-            "nothing was sent: both arms together are projected at {}; --confirm runs them",
+        out::say(&format!(
+            "fandeck ab: nothing was sent: both arms together are projected at {}; --confirm runs them",
             format::money(total)
-        )));
+        ));
+        return Ok(false);
     }
     if total > setup.confirm_above && setup.authorized.is_none() && !args.yes {
         return Err(Failure::usage(format!(
@@ -211,7 +215,7 @@ fn refuse(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<(), Failure> {
             format::money(setup.confirm_above)
         )));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What is to be done about the keys afterwards.

@@ -10,7 +10,10 @@ use crate::cli::price::Price;
 use crate::cli::setup::{Setup, runs_dir};
 use crate::cli::simulated::Simulated;
 use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
+use crate::model::Money;
+use crate::model::books::Limits;
 use crate::report::format;
+use crate::report::summary::limit_to_raise;
 use crate::store::{RunFile, delete_run, forget_run};
 use crate::tui::backstage::{Assessment, Attached};
 
@@ -46,7 +49,30 @@ pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> R
     let price = Price::of(&indexed.input, &ready.last, &setup, ready.run.path);
     let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { price.in_words() };
     let orgs = setup.orgs.iter().map(|org| org.label.clone()).collect();
-    Ok(Assessment { dir, re_drive, input: crate::cli::launch::input_name(&run), n_left: price.cost.n, cost, orgs })
+    let state = &ready.state;
+    let limit = still_blocked(state.reason.as_deref(), &state.limits, &setup.limits, state.books.spent(), &dir);
+    let input = crate::cli::launch::input_name(&run);
+    Ok(Assessment { dir, re_drive, input, n_left: price.cost.n, cost, orgs, limit })
+}
+
+/// The limit that ended a run and would end it again at once, because it has not been raised since, with what raises it.
+fn still_blocked(reason: Option<&str>, kept: &Limits, given: &Limits, spent: Money, dir: &Path) -> Option<String> {
+    let option = limit_to_raise(reason)?;
+    let now = given.clone().or(kept);
+    if (now.max_cost, now.max_requests) != (kept.max_cost, kept.max_requests) {
+        return None;
+    }
+    let limit = match (option, now.max_cost, now.max_requests) {
+        ("--max-cost", Some(most), _) => {
+            format!("{} ({} spent)", format::money(most), format::money(spent))
+        }
+        (_, _, Some(most)) => format!("{} attempts", format::count(most)),
+        _ => return None,
+    };
+    let dir = dir.display();
+    Some(format!(
+        "It ended at its limit of {limit} and would stop at once. Leave, and raise it: fandeck resume {dir} {option} N"
+    ))
 }
 
 /// Goes on with a run, when no more is left than was agreed to.
@@ -136,4 +162,23 @@ pub(super) fn delete(dir: &Path, run_id: &str, done: u64) -> Result<PathBuf, Str
         forget_run(&runs, dir);
     }
     Ok(dir.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resume_that_would_stop_at_once_says_the_limit_and_what_raises_it() {
+        let limits = |usd: f64| Limits { max_cost: Some(Money::from_usd(usd)), ..Limits::default() };
+        let asked = |reason, given: &Limits| {
+            still_blocked(reason, &limits(2.0), given, Money::from_usd(1.9), Path::new("/runs/a"))
+        };
+        let reason = Some("resume with a higher limit: the next request would pass max-cost of $2.00: …");
+        assert_eq!(asked(None, &Limits::default()), None);
+        let told = asked(reason, &Limits::default()).unwrap();
+        assert!(told.contains("limit of $2.00") && told.contains("would stop at once"), "{told}");
+        assert!(told.ends_with("fandeck resume /runs/a --max-cost N"), "{told}");
+        assert_eq!(asked(reason, &limits(3.0)), None, "the configuration has raised it");
+    }
 }

@@ -143,7 +143,13 @@ fn batches(entries: &[SubBatchEntry], now: Wall, finish_on_sync: bool) -> Batche
     let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| {
         u32::try_from(entries.iter().filter(|entry| wanted(entry)).count()).unwrap_or(u32::MAX)
     };
+    // As the owner reckons it: from the submission to the end that the API told.
+    let took = |entry: &SubBatchEntry| u64::try_from(entry.ended_at?.0.saturating_sub(entry.began_at()?.0)).ok();
+    let mut took: Vec<u64> = entries.iter().filter_map(took).collect();
+    took.sort_unstable();
     BatchesView {
+        took_median_ms: took.get(took.len() / 2).copied(),
+        took_longest_ms: took.last().copied(),
         n_harvested: requests(&|status| status.is_over()),
         n_open: requests(&|status| !status.is_over() && status != SubBatchStatus::Planned),
         n_planned: requests(&|status| status == SubBatchStatus::Planned),
@@ -201,4 +207,27 @@ fn timeline(entry: &SubBatchEntry) -> Vec<(Wall, String)> {
     .collect();
     moments.sort_by_key(|(at, _)| *at);
     moments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_sub_batch_of_another_process_is_held_against_its_siblings_that_have_ended() {
+        let entry = |index, took: Option<i64>| {
+            let mut entry = SubBatchEntry::planned(index, 100);
+            (entry.status, entry.submitted_at) = (SubBatchStatus::InProgress, Some(Wall(1_000)));
+            if let Some(took) = took {
+                (entry.status, entry.ended_at) = (SubBatchStatus::Harvested, Some(Wall(1_000 + took)));
+            }
+            entry
+        };
+        let entries = [entry(0, Some(9_000)), entry(1, None), entry(2, Some(3_000)), entry(3, Some(5_000))];
+        let view = batches(&entries, Wall(21_000), false);
+        assert_eq!((view.ended, view.took_median_ms, view.took_longest_ms), (3, Some(5_000), Some(9_000)));
+        assert_eq!(view.sub_batches[1].age_ms, Some(20_000));
+        let none = batches(&entries[1..2], Wall(21_000), false);
+        assert_eq!((none.ended, none.took_median_ms), (0, None));
+    }
 }

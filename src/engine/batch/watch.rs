@@ -263,7 +263,7 @@ pub(super) fn escape(part: &mut BatchRun, at: usize, why: &str, ctx: &mut Ctx<'_
     sub.note(ctx.now.wall, "intent to cancel");
     let org = sub.org;
     let text = format!(
-        "STUCK BATCH: {}: {why}. It is canceled; when it has ended its results are harvested, and only what was not processed goes to the sync path",
+        "STUCK BATCH: {}: {why}. Its cancel is asked for; once the API has ended it, its results are harvested, and only what was not processed goes to the sync path",
         sub.name()
     );
     part.keep(at, Step::CancelIntent, ctx);

@@ -161,6 +161,24 @@ fn a_run_that_has_done_nothing_has_a_page_too() {
 }
 
 #[test]
+fn the_text_names_what_its_ratios_are_of_and_cuts_no_heading() {
+    let mut review = hostile();
+    review.plan = Some(PlanAgainstActual {
+        wall_s: Some(23.0),
+        cost_usd: Some(2.08),
+        wall_ratio: Some(3.92),
+        cost_ratio: Some(0.14),
+    });
+    review.by = Some("metadata.user_id".to_owned());
+    for segment in &mut review.segments {
+        segment.name = "short".to_owned();
+    }
+    let text = text(&review);
+    assert!(text.contains("$2.08; it took 392 % of the planned time and 14 % of the planned cost"), "{text}");
+    assert!(text.contains("metadata.user_id "), "{text}");
+}
+
+#[test]
 fn the_text_says_the_same_without_control_characters() {
     let text = text(&hostile());
     for words in ["queue", "p95", "429 steady", "in doubt", "re-driven", "paid/need", "per usable", "canceled as stuck"]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Review, WAITS};
 use crate::report::format;
-use crate::report::text::{fit, fit_right, harmless};
+use crate::report::text::{fit, fit_right, harmless, width};
 
 /// The review in words. Ends with a line end.
 pub fn text(review: &Review) -> String {
@@ -55,10 +55,14 @@ fn time(out: &mut String, review: &Review) {
         line(out, "latency", &text);
     }
     if let Some(plan) = &review.plan {
-        let ratio = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |ratio| format!("{ratio:.2} of it"));
+        let ratio = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0));
         let seconds = plan.wall_s.map_or("?".to_owned(), |s| format::span((s * 1e3) as u64));
         let cost = plan.cost_usd.map_or("?".to_owned(), |usd| format!("${usd:.2}"));
-        let text = format!("{seconds} and {cost}; it took {} and {}", ratio(plan.wall_ratio), ratio(plan.cost_ratio));
+        let text = format!(
+            "{seconds} and {cost}; it took {} of the planned time and {} of the planned cost",
+            ratio(plan.wall_ratio),
+            ratio(plan.cost_ratio)
+        );
         line(out, "plan", &text);
     }
 }
@@ -170,16 +174,17 @@ const COLUMNS: [(&str, usize); 8] = [
 ];
 
 fn segments(out: &mut String, review: &Review) {
-    let width = review.segments.iter().map(|segment| segment.name.chars().count()).max().unwrap_or(0).clamp(12, 40);
-    let by = review.by.as_deref().unwrap_or("segment");
+    let by = harmless(review.by.as_deref().unwrap_or("segment"));
+    let names = review.segments.iter().map(|segment| width(&harmless(&segment.name)));
+    let columns = names.max().unwrap_or(0).max(width(&by)).clamp(12, 40);
     let mut row = |name: &str, cells: [String; COLUMNS.len()]| {
-        out.push_str(&fit(name, width));
+        out.push_str(&fit(name, columns));
         for ((_, width), cell) in COLUMNS.iter().zip(&cells) {
             out.push_str(&fit_right(cell, *width));
         }
         out.push('\n');
     };
-    row(&harmless(by), COLUMNS.map(|(heading, _)| heading.to_owned()));
+    row(&by, COLUMNS.map(|(heading, _)| heading.to_owned()));
     for segment in &review.segments {
         let cells = [
             format::count(segment.n),

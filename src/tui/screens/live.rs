@@ -192,6 +192,9 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
             Err("there is no other org".to_owned())
         }
         Action::ReviveOrg | Action::PauseOrg | Action::CapUp | Action::CapDown => of_org(action, ui, snapshot),
+        Action::MoveToBatch if ui.driver == Driver::Elsewhere => {
+            Err("another process drives the run: do that there".to_owned())
+        }
         Action::MoveToBatch => {
             let offered =
                 shown_run(snapshot).and_then(|run| run.budget.as_ref()).is_some_and(|budget| budget.offers_batch);
@@ -213,6 +216,9 @@ fn of_org(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), Strin
     let Some(org) = ui.selected_org(snapshot) else { return Err("there is no org".to_owned()) };
     if ui.is_over(snapshot) {
         return Err("the run is over".to_owned());
+    }
+    if ui.driver == Driver::Elsewhere {
+        return Err("another process drives the run: do that there".to_owned());
     }
     // A wait that the API asked for is not cut short; one of our own after failures may be.
     let resting = match &org.condition {

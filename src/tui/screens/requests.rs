@@ -43,10 +43,17 @@ pub const ACTIONS: &[ActionInfo] = &[
         "inspect-down",
         &["J", "ctrl-d"],
         "scroll what is shown in full down",
-        None,
+        Some("down"),
         &[Requests],
     ),
-    entry(Action::InspectUp, "inspect-up", &["K", "ctrl-u"], "scroll what is shown in full up", None, &[Requests]),
+    entry(
+        Action::InspectUp,
+        "inspect-up",
+        &["K", "ctrl-u"],
+        "scroll what is shown in full up",
+        Some("up"),
+        &[Requests],
+    ),
 ];
 
 /// How often a page of a run that goes on is asked for again.

@@ -335,13 +335,16 @@ pub(super) fn assessed(ui: &mut UiState, assessed: Result<Assessment, String>, n
         say(ui, "the answer came while something else was asked; ask again".to_owned(), Tone::Bad, now);
         return Vec::new();
     }
-    let Assessment { dir, re_drive, input, n_left, cost, orgs } = assessed;
+    let Assessment { dir, re_drive, input, n_left, cost, orgs, limit } = assessed;
     let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left)), dir.display().to_string()];
     if n_left > 0 {
         lines.extend([String::new(), format!("Over {}.", orgs.join(", ")), format!("Projected cost: {cost}.")]);
     }
     if re_drive {
         lines.push("Also what a policy left re-drivable is sent again.".to_owned());
+    }
+    if let Some(limit) = limit {
+        lines.extend([String::new(), limit]);
     }
     lines.extend([String::new(), "y  go on    Esc  not now".to_owned()]);
     let deed =

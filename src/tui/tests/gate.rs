@@ -51,6 +51,7 @@ fn a_run_is_gone_on_with_only_after_its_cost_was_said_and_agreed_to() {
         panic!("no question")
     };
     let assessment = Assessment {
+        limit: None,
         dir: dir.clone(),
         re_drive: false,
         input: "judge.jsonl".to_owned(),
@@ -126,8 +127,10 @@ fn a_run_that_another_process_drives_is_watched_and_left_without_a_question() {
     assert_eq!(press(&mut ui, &busy, Action::Quit), [Reaction::Exit(TuiExit::Finished)]);
     let mut ui = UiState { driver: Driver::Elsewhere, ..ui };
     assert_eq!(press(&mut ui, &busy, Action::Interrupt), [Reaction::Exit(TuiExit::Finished)]);
-    press(&mut ui, &busy, Action::PauseRun);
-    assert!(ui.toast.unwrap().text.contains("another process drives"));
+    for action in [Action::PauseRun, Action::PauseOrg, Action::CapDown, Action::MoveToBatch] {
+        assert_eq!(commands(&press(&mut ui, &busy, action)), [], "{action:?}");
+        assert!(ui.toast.take().unwrap().text.contains("another process drives"), "{action:?}");
+    }
 }
 
 #[test]

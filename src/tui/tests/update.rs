@@ -5,9 +5,11 @@ use std::time::Duration;
 use super::*;
 use crate::model::{CommandOutcome, Family, SubBatchStatus};
 use crate::tui::action::Context;
+use crate::tui::backstage::Driver;
 use crate::tui::field::TextField;
 use crate::tui::screens::live::LogSize;
 use crate::tui::state::{Deed, Tone};
+use crate::tui::theme::ThemeName;
 use crate::tui::update::LINGER;
 use crate::tui::valid::valid;
 
@@ -145,6 +147,32 @@ fn the_run_is_paused_and_resumed_by_the_same_key() {
         assert_eq!(commands(&reactions), []);
         assert_eq!(ui.toast.unwrap().tone, Tone::Bad);
     }
+}
+
+#[test]
+fn a_refusal_goes_with_the_next_screen_or_with_the_next_key_after_it_was_read() {
+    let none = Snapshot::default();
+    let mut ui = UiState { driver: Driver::Nothing, screen: Screen::Runs, ..ui() };
+    press(&mut ui, &none, Action::ShowBatches);
+    assert_eq!(ui.toast.as_ref().unwrap().text, "no run is shown; open one first");
+    // A key that is held does not take it away unread.
+    press(&mut ui, &none, Action::MoveDown);
+    assert!(ui.toast.is_some());
+    update(&mut ui, Msg::Act(Action::MoveDown), &none, NOW + Duration::from_secs(1));
+    assert_eq!(ui.toast, None);
+    press(&mut ui, &none, Action::ShowBatches);
+    press(&mut ui, &none, Action::ShowPlanner);
+    assert_eq!(ui.toast, None);
+}
+
+#[test]
+fn the_first_change_of_theme_leads_to_another_one() {
+    let mut ui = UiState { theme_at_start: Some(ThemeName::Dark), ..ui() };
+    press(&mut ui, &fixtures::busy(), Action::NextTheme);
+    assert_eq!(ui.theme, Some(ThemeName::Light));
+    let mut ui = UiState { theme_at_start: None, theme: None, ..ui };
+    press(&mut ui, &fixtures::busy(), Action::NextTheme);
+    assert_eq!(ui.theme, ThemeName::ALL.first().copied());
 }
 
 #[test]

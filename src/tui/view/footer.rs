@@ -34,7 +34,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
         }
     }
     let mut spans = Vec::new();
-    for (key, word) in hints(scene.ui, scene.snapshot, usize::from(layout.footer.width)) {
+    for (key, word) in hints(scene.ui, scene.snapshot, usize::from(layout.footer.width), scene.ascii) {
         spans.extend([Span::raw(" "), styled(key, theme.key), styled(format!(" {word} "), theme.dim)]);
     }
     put(buf, layout.footer, 0, spans);
@@ -43,8 +43,14 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
     }
 }
 
+/// Arrows by their names, where they cannot be drawn: `v` would be read as the key.
+pub fn key_label(key: String, ascii: bool) -> String {
+    let names = [("↑", "up"), ("↓", "down"), ("←", "left"), ("→", "right")];
+    if ascii { names.iter().fold(key, |key, (arrow, name)| key.replace(arrow, name)) } else { key }
+}
+
 /// The hints that fit `columns`: key and word.
-pub fn hints(ui: &UiState, snapshot: &Snapshot, columns: usize) -> Vec<(String, String)> {
+pub fn hints(ui: &UiState, snapshot: &Snapshot, columns: usize, ascii: bool) -> Vec<(String, String)> {
     let mut room = columns.saturating_sub(if ui.read_only { 11 } else { 0 });
     let mut out = Vec::new();
     let mut entries: Vec<_> = in_context(ui.context()).filter(|info| info.bar.is_some()).collect();
@@ -64,7 +70,7 @@ pub fn hints(ui: &UiState, snapshot: &Snapshot, columns: usize) -> Vec<(String, 
         }
         let paused = shown_run(snapshot).is_some_and(|run| run.status == RunStatus::Paused);
         let word = if info.action == Action::PauseRun && paused { "go on" } else { word };
-        let key = ui.keymap.hint(info.action);
+        let key = key_label(ui.keymap.hint(info.action), ascii);
         let width = text::width(&key) + text::width(word) + 3;
         if key.is_empty() || width > room {
             continue;

@@ -10,6 +10,7 @@ use crate::tui::keymap::Keymap;
 use crate::tui::state::Overlay;
 use crate::tui::valid::valid;
 
+use super::footer::key_label;
 use super::{Scene, clear, frame, put, styled};
 
 /// The entries of the screen below that a search leaves: it looks in names, keys and texts.
@@ -59,7 +60,9 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, frame_area: Rect) {
     let hint = match (editing, search.is_empty()) {
         (true, _) => vec![styled("search: ", theme.dim), styled(format!("{search}▏"), theme.strong)],
         (false, false) => vec![styled("search: ", theme.dim), styled(search.clone(), theme.strong)],
-        (false, true) => vec![styled("/ searches · ↓ ↑ scroll · Esc closes", theme.dim)],
+        (false, true) => {
+            vec![styled(key_label("/ searches · ↓ ↑ scroll · Esc closes".to_owned(), scene.ascii), theme.dim)]
+        }
     };
     put(buf, inner, 0, hint);
     let tail = tail(scene);
@@ -102,6 +105,9 @@ fn tail(scene: &Scene<'_>) -> Vec<String> {
     lines
 }
 
+/// Columns of the names: those of the longest.
+pub(super) const NAMES: usize = 20;
+
 /// The keys of an action as the help shows them.
 fn keys(keymap: &Keymap, info: &ActionInfo) -> String {
     let keys: Vec<String> = keymap.keys(info.action).iter().map(ToString::to_string).collect();
@@ -113,9 +119,12 @@ fn entry(scene: &Scene<'_>, info: &ActionInfo, columns: usize) -> Vec<Span<'stat
     let usable = valid(info.action, scene.ui, scene.snapshot).is_ok();
     let (key, word) = if usable { (theme.key, theme.text) } else { (theme.dim, theme.dim) };
     let narrow = columns < 60;
-    let mut line = vec![styled(text::fit(&keys(&scene.ui.keymap, info), if narrow { 10 } else { 14 }), key)];
+    // A gap at the end of each column, also where its text is cut.
+    let column = |text: &str, columns: usize| format!("{}  ", text::fit(text, columns));
+    let mut line =
+        vec![styled(column(&key_label(keys(&scene.ui.keymap, info), scene.ascii), if narrow { 9 } else { 13 }), key)];
     if !narrow {
-        line.push(styled(text::fit(info.name, 15), theme.dim));
+        line.push(styled(column(info.name, NAMES), theme.dim));
     }
     let used: usize = line.iter().map(Span::width).sum();
     let mark = if usable { "" } else { " (not now)" };

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless, width};
 use crate::tui::action::Action;
+use crate::tui::backstage::Driver;
 use crate::tui::log::records::{LogStatus, short_target};
 
 use super::{Scene, put, put_right, rule, styled};
@@ -20,6 +21,18 @@ const PARTS: u16 = 34;
 /// Draws the pane: a rule with its title, then the newest records.
 pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     if area.height < 2 {
+        return;
+    }
+    let elsewhere = match scene.ui.driver {
+        Driver::Elsewhere => "another process drives the run, and keeps its log",
+        Driver::Nobody => "nobody drives the run: its log is with the process that drove it",
+        Driver::Here | Driver::Nothing => "",
+    };
+    if !elsewhere.is_empty() {
+        put(buf, area, 0, [styled(rule("── log ", usize::from(area.width)), scene.theme.frame)]);
+        let key = scene.ui.keymap.hint(Action::ShowLog);
+        let text = format!(" {elsewhere}; {key} shows that of this console");
+        put(buf, Rect { y: area.y + 1, height: 1, ..area }, 0, [styled(text, scene.theme.dim)]);
         return;
     }
     let view = scene.ui.log.view(false);

@@ -195,14 +195,21 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     ];
     rows.line(named("latency", figures.to_vec()));
     if rows.left() > 1 {
-        let figures = [
+        let mut figures = vec![
             styled(format!(" {:>4}", format::short_count(totals.tokens_in)), theme.text),
             styled(" in", theme.dim),
             styled(format!(" {:>5}", format::short_count(totals.tokens_out)), theme.text),
             styled(" out ", theme.dim),
         ];
-        put_right(rows.buf, rows.area, rows.at, [styled(format::money(totals.cost), theme.strong)]);
-        rows.line(named("tokens", figures.to_vec()));
+        // Both are one line: the cost is whole, and the figures give way to it.
+        let cost = format::money(totals.cost);
+        while figures.iter().map(Span::width).sum::<usize>() + NAME + text::width(&cost) > rows.width()
+            && figures.len() > 2
+        {
+            figures.truncate(figures.len() - 2);
+        }
+        put_right(rows.buf, rows.area, rows.at, [styled(cost, theme.strong)]);
+        rows.line(named("tokens", figures));
     }
 }
 

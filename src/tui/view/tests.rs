@@ -298,15 +298,36 @@ fn hints_fit_every_width_and_name_no_key_that_does_nothing() {
     for (name, snapshot) in fixtures::all() {
         for ui in every_overlay() {
             for columns in 0..=130 {
-                let hints = footer::hints(&ui, &snapshot, columns);
+                let hints = footer::hints(&ui, &snapshot, columns, false);
                 let width: usize = hints.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
                 assert!(width <= columns, "{name} {columns}: {hints:?}");
             }
         }
     }
     let ui = UiState { read_only: true, ..UiState::default() };
-    let hints = footer::hints(&ui, &fixtures::busy(), 200);
+    let hints = footer::hints(&ui, &fixtures::busy(), 200, false);
     assert!(hints.iter().all(|(_, word)| !word.contains("cap") && word != "pause"), "{hints:?}");
+}
+
+#[test]
+fn keys_without_a_glyph_in_ascii_are_named_and_long_names_in_the_help_keep_their_gap() {
+    let (ui, busy) = (UiState::default(), fixtures::busy());
+    let plain = text_of(&drawn(&busy, ui, (200, 40), ThemeName::Mono, true));
+    let bar = plain.lines().last().unwrap();
+    assert!(!bar.contains(" v ") && !bar.contains(" ^ "), "{bar}");
+    let longest = crate::tui::action::registry().map(|info| info.name.len()).max();
+    assert!(longest.unwrap() <= crate::tui::view::help::NAMES, "{longest:?}");
+    let ui = UiState { screen: crate::tui::screens::Screen::Log, ..help("", false) };
+    let shown = screen(&busy, ui, (120, 80));
+    assert!(shown.contains("log-prev-target  "), "{shown}");
+}
+
+#[test]
+fn a_run_of_another_process_has_no_log_here_and_says_so() {
+    let ui = UiState { driver: crate::tui::backstage::Driver::Elsewhere, ..UiState::default() };
+    let shown = screen(&fixtures::busy(), ui, FULL);
+    assert!(shown.contains("another process drives the run, and keeps its log"), "{shown}");
+    assert!(!shown.contains("window 100 → 50"), "{shown}");
 }
 
 #[test]
