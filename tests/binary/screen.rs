@@ -71,11 +71,12 @@ pub(crate) fn ends_with(mut terminal: Terminal, code: u32) -> Screen {
 }
 
 #[test]
-fn the_demo_shows_every_org_and_ends_by_itself_with_a_summary_on_the_normal_screen() {
+fn the_demo_shows_every_org_and_ends_with_a_summary_on_the_normal_screen() {
     let place = Place::new();
     let mut terminal = demo(&place, 120);
     terminal.wait_until(is_live).unwrap();
-    terminal.wait_until(|screen| screen.contains("succeeded 120")).unwrap();
+    terminal.wait_until(|screen| screen.contains("succeeded 120") && screen.contains("press q")).unwrap();
+    terminal.send(Key::Char('q')).unwrap();
     let screen = ends_with(terminal, 0);
     let text = screen.full_text();
     for wanted in ["120 succeeded", "high-prio", "0, every request succeeded", "fandeck export"] {
@@ -252,9 +253,10 @@ fn the_modes_of_the_line_are_given_back_too() {
         );
         let mut terminal = builder(&place).env("PATH", "/usr/bin:/bin").args(["-c", &script]).spawn("sh").unwrap();
         terminal.wait_until(is_live).unwrap();
-        if let Some(key) = end {
-            terminal.send(key).unwrap();
+        if end.is_none() {
+            terminal.wait_until(|screen| screen.contains("press q")).unwrap();
         }
+        terminal.send(end.unwrap_or(Key::Char('q'))).unwrap();
         terminal.wait_until(|screen| screen.contains("code ") && screen.contains("echoke")).unwrap();
         let text = terminal.screen().full_text();
         let modes: Vec<&str> = text.split_whitespace().collect();

@@ -168,7 +168,7 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     // The others end; the one to worry about is followed.
     let id = wedged["batch_id"].as_str().unwrap();
     wait_for("the others", || {
-        (sub_batches(&place).iter().filter(|sub| sub["status"] == "harvested").count() >= 6).then_some(())
+        (sub_batches(&place).iter().filter(|sub| sub["status"] == "harvested").count() >= 3).then_some(())
     });
     terminal.send(Key::Char('c')).unwrap();
     terminal.wait_until(|screen| screen.contains("cancel?") && screen.contains(&id[..12])).unwrap();
