@@ -35,8 +35,6 @@ pub(crate) struct Shown {
     pub show: ShowArgs,
     /// Configuration file, as named.
     pub config: Option<PathBuf>,
-    /// Leave the screen by itself when the run has come to rest.
-    pub leave_when_done: bool,
 }
 
 /// A runtime of one worker a core.

@@ -34,6 +34,6 @@ pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
     let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
     let logging = Logging::start(front, &settings.log_dir, "console".as_ref(), scrubber)?;
     let config = args.config.clone();
-    let shown = Shown { front, show: args.show.clone(), config, leave_when_done: false };
+    let shown = Shown { front, show: args.show.clone(), config };
     to_the_end(console::show(console::Opening::Runs, &shown, &logging))
 }

@@ -114,7 +114,7 @@ pub(crate) fn launch(
     logging: &Logging,
 ) -> Outcome {
     let config = drive_args.config.clone();
-    let shown = Shown { front, show: drive_args.show.clone(), config, leave_when_done: false };
+    let shown = Shown { front, show: drive_args.show.clone(), config };
     let specs = ready.specs(indexed, setup, front != Front::Screen)?;
     to_the_end(drive(specs, &shown, logging))
 }

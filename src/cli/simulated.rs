@@ -85,7 +85,7 @@ impl Simulated {
         runtime()?.block_on(async {
             let (ready, indexed, setup) = self.serve(run_dir, make).await?;
             let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
-            let shown = Shown { front, show: show.clone(), config: None, leave_when_done: false };
+            let shown = Shown { front, show: show.clone(), config: None };
             let specs = ready.specs(indexed, &setup, front != Front::Screen)?;
             drive(specs, &shown, &logging).await
         })

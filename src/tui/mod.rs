@@ -66,8 +66,6 @@ pub struct TuiOptions {
     pub title: String,
     /// Where the log goes, for the help.
     pub log_file: Option<PathBuf>,
-    /// Leave a few seconds after every run is over.
-    pub leave_when_done: bool,
     /// What is planned.
     pub draft: Option<Box<screens::planner::Draft>>,
     /// The planner is shown first, when there is no run.

@@ -107,7 +107,6 @@ impl Shell {
         let ui = UiState {
             keymap: Arc::clone(&options.keymap),
             read_only: options.read_only,
-            leave_when_done: options.leave_when_done,
             size,
             mouse: options.mouse,
             no_color: options.no_color,
@@ -210,7 +209,7 @@ impl Shell {
     fn is_ticking(&self) -> bool {
         let over = self.ui.is_over(&self.snapshot);
         let looks_at_the_disk = self.ui.screen == Screen::Runs;
-        !over || looks_at_the_disk || self.ui.toast.is_some() || !self.ui.asked.is_empty() || self.ui.leave_when_done
+        !over || looks_at_the_disk || self.ui.toast.is_some() || !self.ui.asked.is_empty()
     }
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {

@@ -195,8 +195,6 @@ pub struct UiState {
     pub keymap: Arc<Keymap>,
     /// Refuses everything that changes what the engine does.
     pub read_only: bool,
-    /// Leaves a while after every run is over.
-    pub leave_when_done: bool,
     /// No colour is wanted: the theme stays as it is.
     pub no_color: bool,
     /// The built-in theme that the screen started with; `None` when it was one of a file.
@@ -247,8 +245,6 @@ pub struct UiState {
     pub ticket: u64,
     /// When the newest picture arrived.
     pub pictured_at: Mono,
-    /// When every run was first seen to be over.
-    pub over_since: Option<Mono>,
     /// The engine has ended: no picture will come.
     pub engine_gone: bool,
 }

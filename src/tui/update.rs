@@ -1,7 +1,5 @@
 //! What an input does to the screens, and what it asks of the world around them. Pure: no terminal, no engine, no clock.
 
-use std::time::Duration;
-
 use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
@@ -111,9 +109,6 @@ pub enum LogMove {
     /// To the newest, and follow.
     Follow,
 }
-
-/// How long the final state stays on screen with [`UiState::leave_when_done`].
-pub const LINGER: Duration = Duration::from_secs(3);
 
 /// Takes in a message.
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
@@ -428,21 +423,22 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     forget_settled(ui, snapshot, now);
     let nothing_to_wait_for = ui.driver != Driver::Here || (snapshot.runs.is_empty() && !ui.engine_gone);
     if !ui.is_over(snapshot) || nothing_to_wait_for {
-        ui.over_since = None;
         return Vec::new();
     }
-    // A question about a run that is over has no object any more.
-    if matches!(ui.overlay, Some(Overlay::Quit { .. } | Overlay::Confirm { .. })) {
+    // A question about a run that is over has no object any more. Errands are about something else: the next run.
+    let about_the_run = match &ui.overlay {
+        Some(Overlay::Confirm { ask, .. }) => !matches!(ask.deed, Deed::Errand { .. }),
+        overlay => matches!(overlay, Some(Overlay::Quit { .. })),
+    };
+    if about_the_run {
         ui.overlay = None;
     }
-    let since = *ui.over_since.get_or_insert(now);
     match ui.leaving {
         Some(_) if ui.then.is_some() => {
             ui.leaving = None;
             ui.then.take().map_or(Vec::new(), |(errand, what)| ask(ui, errand, what, snapshot, now))
         }
         Some(exit) => vec![Reaction::Exit(exit)],
-        None if ui.leave_when_done && now.since(since) >= LINGER => vec![Reaction::Exit(TuiExit::Finished)],
         None => Vec::new(),
     }
 }

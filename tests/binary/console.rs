@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use termlens::{Key, Screen, Signal, Terminal};
 
-use crate::screen::{builder, ends_with, scenario};
-use crate::support::Place;
+use crate::screen::{builder, ends_with, given_back, scenario};
+use crate::support::{Place, wait_for};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
 
@@ -135,7 +135,13 @@ fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_r
             // An engine that has ended is said on the screen; a process that has ended is not to be asked.
             terminal.send(Key::Char('q')).unwrap();
         }
-        let text = ends_with(terminal, 1).full_text();
+        // The report is long: the end of the process may be seen before the end of what it wrote.
+        let status = terminal.wait_exit().unwrap();
+        assert_eq!(status.code(), Some(1), "{status}");
+        let text = wait_for("the whole report", || {
+            Some(terminal.screen().full_text()).filter(|text| text.contains("fandeck resume"))
+        });
+        given_back(&terminal.screen());
         assert!(
             text.contains(
                 &format!("a panic of a {place_of_panic}")
@@ -144,7 +150,6 @@ fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_r
             ),
             "{text}"
         );
-        assert!(text.contains("fandeck resume"), "{text}");
         let status = place.run(&["status", &dir]).stdout;
         assert!(status.contains("go on") && !status.contains("finished"), "{status}");
     }

@@ -50,7 +50,7 @@ fn is_live(screen: &Screen) -> bool {
 
 /// The terminal is as it was before, and readable.
 #[track_caller]
-fn given_back(screen: &Screen) {
+pub(crate) fn given_back(screen: &Screen) {
     assert!(!screen.alternate_screen(), "{screen}");
     assert!(screen.cursor_visible(), "{screen}");
     assert_eq!(screen.mouse_mode(), MouseMode::None, "{screen}");

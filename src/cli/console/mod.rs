@@ -305,7 +305,6 @@ fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure>
         attention: screen.attention,
         title: "fandeck".to_owned(),
         log_file: Some(logging.file.clone()),
-        leave_when_done: shown.leave_when_done,
         draft: None,
         plans_first: false,
     })

@@ -82,7 +82,7 @@ fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &
     let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
     let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
     let config = args.config.clone();
-    let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config, leave_when_done: false };
+    let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config };
     runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
 

@@ -249,7 +249,7 @@ pub(super) fn begin(ui: &mut UiState, driver: Driver, now: Mono) {
     ui.live = LiveUi::default();
     ui.batches = super::batches::BatchesUi::default();
     ui.requests = super::requests::RequestsUi::default();
-    (ui.leaving, ui.over_since, ui.engine_gone) = (None, None, false);
+    (ui.leaving, ui.engine_gone) = (None, false);
     (ui.frozen, ui.called) = (None, Called::default());
     ui.asked.clear();
     ui.pictured_at = now;

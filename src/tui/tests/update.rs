@@ -5,12 +5,11 @@ use std::time::Duration;
 use super::*;
 use crate::model::{CommandOutcome, Family, SubBatchStatus};
 use crate::tui::action::Context;
-use crate::tui::backstage::Driver;
+use crate::tui::backstage::{Driver, Errand};
 use crate::tui::field::TextField;
 use crate::tui::screens::live::LogSize;
-use crate::tui::state::{Deed, Tone};
+use crate::tui::state::{Ask, Deed, Tone};
 use crate::tui::theme::ThemeName;
-use crate::tui::update::LINGER;
 use crate::tui::valid::valid;
 
 #[test]
@@ -100,14 +99,24 @@ fn an_engine_that_ends_lets_go_of_who_wanted_to_leave() {
 }
 
 #[test]
-fn a_finished_run_stays_on_screen_unless_it_was_to_be_left() {
+fn a_finished_run_stays_on_screen_until_it_is_left() {
     let finished = fixtures::finished();
     let mut stays = ui();
     assert_eq!(update(&mut stays, Msg::Tick, &finished, NOW), []);
-    assert_eq!(update(&mut stays, Msg::Tick, &finished, NOW + LINGER * 100), []);
-    let mut leaves = UiState { leave_when_done: true, ..ui() };
-    assert_eq!(exits(&update(&mut leaves, Msg::Picture, &finished, NOW)), []);
-    assert_eq!(update(&mut leaves, Msg::Tick, &finished, NOW + LINGER), [Reaction::Exit(TuiExit::Finished)]);
+    assert_eq!(update(&mut stays, Msg::Tick, &finished, NOW + Duration::from_secs(3_600)), []);
+}
+
+#[test]
+fn a_question_about_the_next_run_stays_when_the_one_that_is_shown_is_over() {
+    let finished = fixtures::finished();
+    let mut ui = ui();
+    let deed = Deed::Errand { errand: Errand::ListRuns, what: "look for runs".to_owned() };
+    let ask = Ask { title: "look?", lines: Vec::new(), keep: "Stay", agree: "Look", deed };
+    ui.overlay = Some(Overlay::Confirm { focus: 0, ask });
+    for later in [0, 1, 60] {
+        update(&mut ui, Msg::Tick, &finished, NOW + Duration::from_secs(later));
+        assert!(ui.overlay.is_some(), "{later}");
+    }
 }
 
 #[test]
