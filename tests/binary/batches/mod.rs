@@ -160,7 +160,7 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     let mut terminal = builder(&place).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
     terminal.wait_until(|screen| screen.contains("elsewhere-1") || screen.contains("in.jsonl")).unwrap();
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| screen.contains("another process drives")).unwrap();
+    terminal.wait_until(|screen| screen.contains("another process drives") && screen.contains("in batches")).unwrap();
     terminal.send(Key::Char('4')).unwrap();
     terminal.wait_until(|screen| screen.contains("in-progress")).unwrap();
     terminal.send(Key::Char('S')).unwrap();
