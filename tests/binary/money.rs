@@ -2,24 +2,9 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{KEYS, Place, Server, finished, last_json, wait_for};
-
-/// Requests with a long prefix that is written to the prompt cache and read from there.
-fn requests(place: &Place, n: usize) -> String {
-    let prefix = "Judge by these rules, one after the other, and say which of them decided. ".repeat(120);
-    let line = |no: usize| {
-        let params = json!({
-            "model": "claude-sonnet-4-5",
-            "max_tokens": 64,
-            "system": [{"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}}],
-            "messages": [{"role": "user", "content": format!("case {no}")}],
-        });
-        format!("{}\n", json!({"custom_id": format!("r-{no}"), "params": params}))
-    };
-    place.write("in.jsonl", (0..n).map(line).collect::<String>())
-}
+use crate::support::{KEYS, Place, Server, finished, last_json, wait_for, with_prefix};
 
 fn state(place: &Place, run: &str) -> Value {
     serde_json::from_slice(&fs::read(place.path(run).join("state.json")).unwrap()).unwrap()
@@ -47,7 +32,7 @@ fn the_books_equal_what_the_api_billed_with_caching_batches_refusals_and_re_driv
     let org = format!("{unbilled}{ROWS}");
     let server = Server::faster(QUICK, [&org; 3], 60.0);
     let place = Place::at(&server);
-    let input = requests(&place, 120);
+    let input = with_prefix(&place, 120);
     for (dir, path) in [("sync", "sync"), ("batch", "batch")] {
         let dir = place.text(dir);
         let ended = place.run(&[
@@ -92,7 +77,7 @@ fn answers_that_were_billed_and_lost_are_within_the_column_of_doubt() {
     let server = Server::with("", [lost; 3]);
     let place = Place::at(&server);
     let dir = place.text("run");
-    let ended = place.run(&["run", &requests(&place, 150), "--run-dir", &dir, "--yes", "--json", "--no-cache"]);
+    let ended = place.run(&["run", &with_prefix(&place, 150), "--run-dir", &dir, "--yes", "--json", "--no-cache"]);
     assert!([0, 4].contains(&ended.code), "{}", ended.stderr);
     let state = state(&place, "run");
     let books = [&state["books"]];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Place, Server, finished, json_lines, last_json};
+use crate::support::{Ended, Place, Server, finished, json_lines, last_json, with_prefix};
 
 /// Figures of a route, in `plan --json` at the top and under each route's name.
 const FIGURES: [&str; 9] = [
@@ -37,21 +37,6 @@ fn assumption<'p>(plan: &'p Value, name: &str) -> &'p Value {
 
 fn run_json(dir: &str) -> Value {
     serde_json::from_slice(&std::fs::read(format!("{dir}/run.json")).unwrap()).unwrap()
-}
-
-/// Requests of which all begin with the same long prefix, which is to be cached.
-fn with_prefix(place: &Place, n: usize) -> String {
-    let prefix = "Judge by these rules, one after the other, and say which of them decided. ".repeat(120);
-    let line = |no: usize| {
-        let params = json!({
-            "model": "claude-sonnet-4-5",
-            "max_tokens": 64,
-            "system": [{"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}}],
-            "messages": [{"role": "user", "content": format!("case {no}")}],
-        });
-        format!("{}\n", json!({"custom_id": format!("r-{no}"), "params": params}))
-    };
-    place.write("in.jsonl", (0..n).map(line).collect::<String>())
 }
 
 #[test]

@@ -273,17 +273,7 @@ fn segments(out: &mut String, review: &Review) {
     out.push_str(&bars("Cost of a usable answer", &rows));
     let heads = ["segment", "requests", "usable", "in p50", "in p95", "out p50", "out p95", "cost", "per usable"];
     let row = |segment: &Segment| {
-        let figures = [
-            format::count(segment.n),
-            format::count(segment.n_succeeded),
-            format::count(segment.tokens_in_p50),
-            format::count(segment.tokens_in_p95),
-            format::count(segment.tokens_out_p50),
-            format::count(segment.tokens_out_p95),
-            format::money(segment.cost),
-            format::money(segment.per_success),
-        ];
-        std::iter::once(Cell::Text(segment.name.clone())).chain(figures.map(Cell::Figure)).collect()
+        std::iter::once(Cell::Text(segment.name.clone())).chain(segment.figures().map(Cell::Figure)).collect()
     };
     table(out, &heads, shown.iter().map(row));
 }

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::model::{Money, Outcome, Route, Usage, Wall};
+use crate::report::format;
 
 /// Segments that are told apart; requests of others are counted together.
 const SEGMENTS: usize = 500;
@@ -96,6 +97,22 @@ pub struct Segment {
     /// What a usable answer cost that was not free, all that was paid for others included.
     #[serde(rename = "cost_per_success_usd")]
     pub per_success: Money,
+}
+
+impl Segment {
+    /// Its figures in words, in the order of the columns that the text and the page have.
+    pub(super) fn figures(&self) -> [String; 8] {
+        [
+            format::count(self.n),
+            format::count(self.n_succeeded),
+            format::count(self.tokens_in_p50),
+            format::count(self.tokens_in_p95),
+            format::count(self.tokens_out_p50),
+            format::count(self.tokens_out_p95),
+            format::money(self.cost),
+            format::money(self.per_success),
+        ]
+    }
 }
 
 /// A histogram of two digits.

@@ -186,16 +186,6 @@ fn segments(out: &mut String, review: &Review) {
     };
     row(&by, COLUMNS.map(|(heading, _)| heading.to_owned()));
     for segment in &review.segments {
-        let cells = [
-            format::count(segment.n),
-            format::count(segment.n_succeeded),
-            format::count(segment.tokens_in_p50),
-            format::count(segment.tokens_in_p95),
-            format::count(segment.tokens_out_p50),
-            format::count(segment.tokens_out_p95),
-            format::money(segment.cost),
-            format::money(segment.per_success),
-        ];
-        row(&harmless(&segment.name), cells);
+        row(&harmless(&segment.name), segment.figures());
     }
 }

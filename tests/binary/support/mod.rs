@@ -6,7 +6,7 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use place::{KEYS, Place, finished, ids, json_lines, last_json, request};
+pub(crate) use place::{KEYS, Place, finished, ids, json_lines, last_json, request, with_prefix};
 pub(crate) use process::{Ended, Running};
 pub(crate) use server::Server;
 

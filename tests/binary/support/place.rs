@@ -192,3 +192,18 @@ pub(crate) fn finished(ended: &Ended) -> Value {
 pub(crate) fn ids(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["custom_id"].as_str().unwrap()).collect()
 }
+
+/// Requests with a long prefix that is written to the prompt cache and read from there.
+pub(crate) fn with_prefix(place: &Place, n: usize) -> String {
+    let prefix = "Judge by these rules, one after the other, and say which of them decided. ".repeat(120);
+    let line = |no: usize| {
+        let params = json!({
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 64,
+            "system": [{"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": format!("case {no}")}],
+        });
+        format!("{}\n", json!({"custom_id": format!("r-{no}"), "params": params}))
+    };
+    place.write("in.jsonl", (0..n).map(line).collect::<String>())
+}
