@@ -33,6 +33,7 @@ mod plan;
 mod planned;
 mod planner;
 mod price;
+mod price_record;
 mod realised;
 mod report;
 mod rescue;
