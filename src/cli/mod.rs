@@ -64,6 +64,7 @@ pub fn main() -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    ab::end_with_validation();
     let outcome = match cli.command {
         None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),
