@@ -16,6 +16,7 @@ use super::screens::batches::BatchesUi;
 use super::screens::live::LiveUi;
 use super::screens::log::LogUi;
 use super::screens::planner::PlannerUi;
+use super::screens::raise::Raise;
 use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
@@ -40,6 +41,8 @@ pub enum Overlay {
         /// Lines scrolled down.
         scroll: usize,
     },
+    /// A higher limit of a run that ended at its own, to be typed.
+    Raise(Box<Raise>),
     /// What to do with a running job?
     Quit {
         /// The button that Enter presses; 0 is the one that changes nothing.
@@ -127,7 +130,7 @@ impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => Vec::new(),
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => Vec::new(),
             Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
             Overlay::Confirm { ask, .. } => vec![
                 Choice { action: Action::CloseDialog, label: ask.keep },
@@ -139,7 +142,7 @@ impl Overlay {
     /// The button that has the focus.
     pub fn focus(&self) -> usize {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => 0,
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => 0,
             Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
         }
     }
@@ -258,6 +261,7 @@ impl UiState {
             Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
             Some(Overlay::Reader { .. }) => Context::Reader,
+            Some(Overlay::Raise(_)) => Context::Field,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
         }
