@@ -243,8 +243,19 @@ impl State {
         }
     }
 
-    /// What would be in doubt if this process died now: what is so, and that of which nothing is durable.
+    /// What the ceiling of a run counts, as it is now.
     pub(crate) fn open_to_doubt(&self, slot: RunSlot) -> Open {
+        let run = &self.runs[slot.ix()];
+        Open {
+            answered: run.ledger.n_answered_on_sync(),
+            doubt: run.ledger.in_doubt().0,
+            in_flight: u64::from(run.queue.in_flight()),
+            waiting: if run.admits() { run.queue.n_waiting() } else { 0 },
+        }
+    }
+
+    /// How many calls of a run can be out at once, as the caps are.
+    pub(crate) fn capacity(&self, slot: RunSlot) -> u64 {
         let run = &self.runs[slot.ix()];
         let capacity = |family: Family| {
             let of_pool = |(ix, pool): (usize, &Pool)| match &pool.windows[family.ix()] {
@@ -256,12 +267,7 @@ impl State {
             };
             self.pools.iter().enumerate().map(of_pool).sum::<u64>()
         };
-        Open {
-            doubt: run.ledger.in_doubt().0,
-            in_flight: u64::from(run.queue.in_flight()),
-            unsynced: run.queue.counts().unsynced,
-            capacity: Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum(),
-        }
+        Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum()
     }
 
     /// Adds a run and gives its slot.
