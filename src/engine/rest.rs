@@ -51,6 +51,9 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
     let blocked = run.status == RunStatus::Running && run.budget.blocked.is_some();
     let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0 && !run.moving;
     if blocked && quiet && !batch::is_at_work(state, slot) && money::nobody_takes(state, slot, now) {
+        if batch::fit(state, slot, now, effects) {
+            return;
+        }
         let reason = money::used_up(&state.runs[slot.ix()]);
         stop_for(state, slot, &reason, "budget", now, effects);
     }

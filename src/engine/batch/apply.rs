@@ -71,6 +71,12 @@ pub(crate) fn tick(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Makes the next planned sub-batch fit into what is left of the budget, as a part of it or on the sync path. False when
+/// nothing fits.
+pub(crate) fn fit(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> bool {
+    with(state, slot, now, effects, super::fit::fit).unwrap_or(false)
+}
+
 /// Unattended, a run ends when all that it still waits for is at orgs that are parked until somebody does something: their
 /// sub-batches stay at the API, and the next session goes on with them.
 fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {

@@ -80,18 +80,21 @@ pub(crate) struct BatchRun {
     pub(crate) n_wrong: u32,
     /// The limit that keeps the next sub-batch from being created.
     pub(crate) blocked: Option<Blocked>,
+    /// The index of the next sub-batch that is planned in addition.
+    next_index: u32,
     /// Nothing is due before this.
     wake: Mono,
 }
 
 impl BatchRun {
-    /// A part over these sub-batches.
+    /// A part over these sub-batches, none of which has `next_index` or a higher one.
     pub(crate) fn new(
         settings: BatchSettings,
         labels: &[String],
         mut subs: Vec<Sub>,
         pilots: Pilots,
         finish_on_sync: bool,
+        next_index: u32,
     ) -> BatchRun {
         subs.sort_by_key(|sub| sub.entry.index);
         let desk =
@@ -107,8 +110,21 @@ impl BatchRun {
             piloted: false,
             n_wrong: 0,
             blocked: None,
+            next_index,
             wake: Mono::ZERO,
         }
+    }
+
+    /// An index that no sub-batch has had.
+    pub(crate) fn new_index(&mut self) -> u32 {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+
+    /// It has changed, and is to be looked at at once.
+    pub(crate) fn soon(&mut self) {
+        self.wake = Mono::ZERO;
+        self.version += 1;
     }
 
     /// The entries for the state file: from the intent to create on. What is only planned is planned again next time; so is
@@ -149,16 +165,14 @@ impl BatchRun {
     /// Cancels a sub-batch as soon as no call about it is under way.
     pub(crate) fn want_cancel(&mut self, at: usize, why: &str, ctx: &mut Ctx<'_>) {
         self.subs[at].cancel_wanted = Some(why.to_owned());
-        self.wake = Mono::ZERO;
-        self.version += 1;
+        self.soon();
         watch::look_for_stuck(self, at, ctx);
     }
 
     /// Takes an event.
     pub(crate) fn on(&mut self, event: BatchEvent, ctx: &mut Ctx<'_>) {
         let Some(at) = self.find(event.index) else { return };
-        self.version += 1;
-        self.wake = Mono::ZERO;
+        self.soon();
         match event.what {
             Happened::MembersKept(kept) => open::members_kept(self, at, kept, ctx),
             Happened::StateKept(Step::CreateIntent) => open::intent_kept(self, at, ctx),
