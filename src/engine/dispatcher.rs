@@ -323,7 +323,7 @@ impl Dispatcher {
         let picture = self.publisher.picture(&mut self.state, now);
         let mut file = keep::state_file(&self.runs[ix].template, &picture, ix, exit_code);
         let run = &self.state.runs[ix];
-        file.books = run.ledger.books();
+        file.books = run.books();
         file.time_ms = run.waited.ms();
         let open = self.state.open_to_doubt(run.slot);
         file.n_begun_at_most = match (&run.promise, exit_code) {

@@ -73,7 +73,7 @@ impl Run {
         let open = state.open_to_doubt(slot);
         let promise = Promise::first(open);
         // With the books: a session that is killed before its first heartbeat must not take those of the earlier ones along.
-        template.books = state.runs[slot.ix()].ledger.books();
+        template.books = state.runs[slot.ix()].books();
         template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
         template.n_begun_at_most = promise.ceiling(open);
         template.status = RunStatus::Running;

@@ -374,6 +374,7 @@ impl Ledger {
             doubt_by_day: self.doubt_by_day.clone(),
             out: self.reserved(),
             n_sent: self.n_sent,
+            dearer: 0,
         }
     }
 }

@@ -37,10 +37,15 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         return stop_for(state, slot, reason, "deadline", now, effects);
     }
     if let Some(percent) = run.budget.step(&run.ledger) {
-        let step = money::step(run, percent);
+        let pilots = state.batches[slot.ix()].as_ref().is_some_and(|part| !part.piloted);
+        let step = money::step(run, percent, pilots);
         let may_move = percent >= 80 && step.offers;
         state.note(step.level, "budget", None, step.text, now, effects);
         let run = &mut state.runs[slot.ix()];
+        if percent >= 95 && run.facts.is_pilot {
+            let reason = "95 % of its budget is used, and a pilot is work that it can do without";
+            return stop_for(state, slot, reason, "budget", now, effects);
+        }
         if may_move && run.facts.unattended && run.budget.limits().to_batch {
             let _ = money::move_to_batch(state, slot, "the budget's policy", now, effects);
         } else {

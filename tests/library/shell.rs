@@ -156,6 +156,7 @@ fn facts(run: &RunFile) -> RunFacts {
         route_reason: run.route_reason.clone(),
         model: "claude-haiku-4-5".to_owned(),
         can_move: false,
+        is_pilot: false,
         unattended: true,
         prior: Default::default(),
         prior_waits: Default::default(),

@@ -8,7 +8,7 @@ use super::sub::Sub;
 use crate::engine::event::Effect;
 use crate::engine::ledger::Answer;
 use crate::engine::state::State;
-use crate::engine::{organisation, park, stop};
+use crate::engine::{money, organisation, park, stop};
 
 /// Works on the batch part of a run, if it has one, and carries out what comes of it.
 pub(super) fn with<R>(
@@ -182,6 +182,7 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now
         return;
     }
     let model = run.sizes.model(no);
+    let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
     run.ledger.settle(Answer { org, path: Route::Batch, model, outcome, usage, cost }, now.wall);
     run.outage.heard = true;
     run.fuse.off |= outcome != Outcome::Invalid;
@@ -193,9 +194,10 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now
         Outcome::ReDrivable => {}
     }
     effects.push(Effect::Record(record));
+    money::compare(state, slot, (cost, at_most), now, effects);
 }
 
-/// Requests of a sub-batch go to the sync path.
+/// Requests of a sub-batch go to the sync path. What of them may have been charged is in the ledger already.
 fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo, Trouble)>, now: Now) {
     let run = &mut state.runs[slot.ix()];
     for (no, trouble) in again {
@@ -203,11 +205,6 @@ fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo,
             ApiError { kind: trouble.as_str().to_owned(), message: "in a sub-batch".to_owned(), ..ApiError::default() };
         if run.queue.failed_in_batch(no, org, trouble, error, now.mono) {
             run.ledger.failed(trouble.as_str());
-            if trouble.possibly_charged() {
-                let model = run.sizes.model(no);
-                let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
-                run.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most, now.wall);
-            }
         }
     }
 }

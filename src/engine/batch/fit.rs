@@ -43,16 +43,12 @@ fn held(sub: &Sub, ctx: &Ctx<'_>) -> usize {
     let holds = |org: OrgId| {
         let mut sum = Money::ZERO;
         let fits = |(at, no): &(usize, &RequestNo)| {
-            sum += at_most(**no, true, ctx);
+            sum += ctx.at_most_in_batch(**no);
             ctx.budget.admits(ctx.ledger, org, *at as u64 + 1, sum, ctx.now.wall).is_ok()
         };
         sub.members.iter().enumerate().take_while(fits).count()
     };
     usable(ctx).into_iter().map(holds).max().unwrap_or_default()
-}
-
-fn at_most(no: RequestNo, batch: bool, ctx: &Ctx<'_>) -> Money {
-    ctx.ledger.at_most(ctx.sizes.model(no), ctx.sizes.bytes(no), ctx.sizes.max_tokens(no), batch)
 }
 
 /// Its first `n` requests stay; the others are planned anew, behind all others. An index whose members are durable already
@@ -81,7 +77,7 @@ fn split(part: &mut BatchRun, at: usize, n: usize, ctx: &mut Ctx<'_>) {
 /// this session: with a higher budget the next one makes batches of it again.
 fn to_sync(part: &mut BatchRun, at: usize, n: usize, ctx: &mut Ctx<'_>) -> bool {
     let Some(&no) = part.subs[at].members.first() else { return false };
-    let single = at_most(no, false, ctx);
+    let single = ctx.ledger.at_most(ctx.sizes.model(no), ctx.sizes.bytes(no), ctx.sizes.max_tokens(no), false);
     let takes = |org: &OrgId| ctx.budget.admits(ctx.ledger, *org, 1, single, ctx.now.wall).is_ok();
     if !usable(ctx).iter().any(takes) {
         return false;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::{ApiError, BatchSettings, Level, Money, Mono, Now, OrgId, RequestNo, SubBatchStatus};
 use crate::store::SubBatchEntry;
 
-use super::act::{BatchEvent, Happened, Out, Step, ToDo};
+use super::act::{BatchEvent, Happened, HarvestedRow, Out, Step, ToDo};
 use super::pilot::Pilots;
 use super::stuck::Peers;
 use super::sub::Sub;
@@ -14,7 +14,7 @@ use super::{gather, open, search, watch};
 use crate::engine::budget::{Blocked, Budget};
 use crate::engine::ledger::Ledger;
 use crate::engine::load::Sizes;
-use crate::engine::queue::Queue;
+use crate::engine::queue::{Place, Queue};
 
 /// Downloads at once: each takes a thread and a few megabytes.
 pub(crate) const HARVESTS: usize = 2;
@@ -41,6 +41,11 @@ pub(crate) struct Ctx<'c> {
 impl Ctx<'_> {
     pub(crate) fn todo(&mut self, index: u32, what: ToDo) {
         self.out.push(Out::Do(index, what));
+    }
+
+    /// The most that a request can cost in a batch.
+    pub(crate) fn at_most_in_batch(&self, no: RequestNo) -> Money {
+        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), true)
     }
 
     pub(crate) fn say(&mut self, level: Level, kind: &'static str, org: Option<OrgId>, text: String) {
@@ -186,6 +191,10 @@ impl BatchRun {
             }
             Happened::CancelAnswered(reply) => watch::cancel_answered(self, at, *reply, ctx),
             Happened::Rows { rows, token } => {
+                // What is answered is paid, and not out any more.
+                let waits = |row: &&HarvestedRow| ctx.queue.place(row.no) == Some(Place::Batched);
+                let paid: Money = rows.iter().filter(waits).map(|row| ctx.at_most_in_batch(row.no)).sum();
+                self.subs[at].at_most = self.subs[at].at_most - paid;
                 if let Some(org) = self.subs[at].org {
                     ctx.out.push(Out::Rows(org, rows));
                 }
@@ -260,11 +269,21 @@ impl BatchRun {
             home.entry.n_requests = home.members.len() as u32;
             Some(no)
         };
-        let news = self.pilots.look(ctx.queue, &mut take);
         // A pilot in place of one that was refused is work that a run at the end of its budget can do without.
-        if !news.next.is_empty() && ctx.budget.affords_optional() {
+        let news = match ctx.budget.affords_optional() {
+            true => self.pilots.look(ctx.queue, Some(&mut take)),
+            false => self.pilots.look(ctx.queue, None),
+        };
+        if !news.next.is_empty() {
             self.version += 1;
             ctx.out.push(Out::ToSync(news.next));
+        }
+        if news.n_without > 0 {
+            let text = format!(
+                "95 % of the budget is used: {} shapes of requests whose pilot was refused go into sub-batches without another one",
+                news.n_without
+            );
+            ctx.say(Level::Warn, "no-pilot", None, text);
         }
         if let Some(wrong) = news.wrong {
             self.piloted = true;

@@ -9,9 +9,10 @@ use crate::api::batches::{BatchFailure, BatchReply};
 use crate::catalog::Catalog;
 use crate::engine::command::command;
 use crate::engine::event::{Attempt, Effect, Event};
+use crate::engine::facts::RunFacts;
 use crate::engine::queue::{Place, Queue};
 use crate::engine::reduce::{next_wake, reduce};
-use crate::engine::state::{RunFacts, State};
+use crate::engine::state::State;
 use crate::engine::testing::Requests;
 use crate::model::books::Limits;
 use crate::model::{
@@ -214,6 +215,7 @@ impl World {
             route_reason: "forced".to_owned(),
             model: MODEL.to_owned(),
             can_move: false,
+            is_pilot: false,
             unattended,
             prior: Default::default(),
             prior_waits: Default::default(),
