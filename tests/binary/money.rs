@@ -205,7 +205,7 @@ fn attempts_and_time_can_be_limited_and_a_past_deadline_is_refused() {
     let ended = place.run(&["run", &input, "--run-dir", &dir, "--json", "--max-requests", "7"]);
     let line = finished(&ended);
     assert_eq!((ended.code, &line["n_succeeded"], server.stats().n_messages), (4, &7.into(), 7), "{line}");
-    place.run(&["resume", &dir, "--deadline", "2020-01-01T00:00:00Z"]).refused(2, &["--deadline", "90s"]);
+    place.run(&["resume", &dir, "--deadline", "2020-01-01T00:00:00Z"]).refused(2, &["--deadline", "lies in the past"]);
     let ended = place.run(&["resume", &dir, "--json", "--max-requests", "1000", "--deadline", "1h"]);
     assert_eq!(finished(&ended)["n_succeeded"], 30);
 }

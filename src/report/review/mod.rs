@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::format;
-use super::summary::RunFinished;
+use super::summary::{RunFinished, exit_meaning};
 use crate::model::Wall;
 use crate::model::books::Books;
 
@@ -37,8 +37,16 @@ pub struct Review {
     pub run: RunFinished,
     /// How often it was started or resumed.
     pub sessions: u32,
+    /// Its process is at work.
+    pub live: bool,
+    /// What it does, in words: `finished`, `running (process 7 on here)`, `cut off while running`.
+    pub standing: String,
+    /// The moment of which all figures are, for a run that is not over: its last word.
+    pub as_of: Option<Wall>,
     /// Outcomes in the journal that end a request.
     pub n_in_journal: u64,
+    /// Of them: those that came after the moment of the figures, which leave them out.
+    pub n_later: u64,
     /// Where its time went, by what it waited for, in milliseconds.
     pub time_ms: BTreeMap<String, u64>,
     /// Outcomes over time.
@@ -68,12 +76,25 @@ pub struct Review {
 }
 
 impl Review {
-    /// What there is to say when the journal holds fewer outcomes than the state counts. Of a run that goes on, the two were
-    /// read at different moments.
-    pub fn missing(&self) -> Option<String> {
+    /// What there is to know before the figures are read; nothing for a run that is over and whole.
+    pub fn note(&self) -> Option<String> {
+        let Some(as_of) = self.as_of else { return self.missing() };
+        let (at, later) = (moment(as_of), format::count(self.n_later));
+        Some(match (self.live, self.n_later) {
+            (true, _) => format!("the run goes on: every figure is of {at}"),
+            (false, 0) => format!("the run was cut off: every figure is of its last word at {at}"),
+            (false, _) => format!(
+                "the run was cut off: every figure is of its last word at {at}; the journal holds {later} outcomes more, \
+                 which a resume counts"
+            ),
+        })
+    }
+
+    /// What there is to say when the journal holds fewer outcomes than the state counts.
+    fn missing(&self) -> Option<String> {
         let RunFinished { n_succeeded, n_refused, n_invalid, n_cached, .. } = &self.run;
         let counted = n_succeeded + n_refused + n_invalid + n_cached;
-        (self.run.status.is_over() && self.n_in_journal < counted).then(|| {
+        (self.n_in_journal < counted).then(|| {
             format!(
                 "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a \
                  resume with --accept-lost-results pays for the rest again",
@@ -82,6 +103,20 @@ impl Review {
             )
         })
     }
+
+    /// The exit code with what it means; a run that goes on has none, whatever its counts would come to now.
+    pub fn exit(&self) -> String {
+        match self.run.exit_code {
+            Some(code) => format!("{code}, {}", exit_meaning(code)),
+            None => "none yet: it goes on".to_owned(),
+        }
+    }
+}
+
+/// A moment as `2026-11-29 17:05:09 UTC`.
+fn moment(at: Wall) -> String {
+    let time = jiff::Timestamp::from_millisecond(at.0);
+    time.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
 }
 
 /// What went wrong at an org.

@@ -7,7 +7,7 @@ use super::svg::{bars, columns, escaped, ranges, stacked};
 use super::{Review, Segment, WAITS};
 use crate::model::books::Settled;
 use crate::model::{Money, Wall};
-use crate::report::{format, summary};
+use crate::report::format;
 
 /// Decisions in the table.
 const DECIDED: usize = 200;
@@ -37,17 +37,16 @@ pub fn page(review: &Review) -> String {
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>{id}</title><style>{STYLE}</style></head><body><main>\n\
-         <h1>{id}</h1><p class=\"dim\">{} · {} · {}: {} · exit {}, {}</p>\n",
+         <h1>{id}</h1><p class=\"dim\">{} · {} · {}: {} · exit {}</p>\n",
         escaped(&run.input),
-        escaped(run.status.as_str()),
+        escaped(&review.standing),
         escaped(&run.path),
         escaped(&run.route_reason),
-        run.exit_code,
-        summary::exit_meaning(run.exit_code),
+        escaped(&review.exit()),
         id = escaped(&run.run_id)
     );
-    if let Some(missing) = review.missing() {
-        let _ = writeln!(out, "<p><b>{}</b></p>", escaped(&missing));
+    if let Some(note) = review.note() {
+        let _ = writeln!(out, "<p><b>{}</b></p>", escaped(&note));
     }
     tiles(&mut out, review);
     time(&mut out, review);

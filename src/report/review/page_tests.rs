@@ -46,7 +46,11 @@ fn hostile() -> Review {
         plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
         run,
         sessions: 2,
+        live: false,
+        standing: evil(),
+        as_of: None,
         n_in_journal: u64::MAX,
+        n_later: 0,
         time_ms: BTreeMap::from([("queue".to_owned(), 60_000), ("rate-limited".to_owned(), 20_000)]),
         throughput: Throughput { from_ms: 1_796_000_000_000, step_s: 5, done: vec![1, 0, 7] },
         latencies: vec![Latency {
@@ -158,6 +162,23 @@ fn a_run_that_has_done_nothing_has_a_page_too() {
     let page = page(&review);
     assert_eq!(unbalanced(&page), Vec::<String>::new());
     assert!(!page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn a_run_that_is_not_over_has_no_exit_code_and_all_figures_are_of_one_moment() {
+    let mut review = hostile();
+    (review.live, review.run.exit_code, review.standing) = (true, None, "running (process 7 on here)".to_owned());
+    (review.as_of, review.n_later) = (Some(Wall(1_796_000_000_000)), 1_234);
+    let note = "the run goes on: every figure is of 2026-11-29 16:53:20 UTC";
+    assert!(text(&review).contains(note), "{}", text(&review));
+    assert!(page(&review).contains(note) && page(&review).contains("none yet: it goes on"));
+    let line = serde_json::to_value(&review.run).unwrap();
+    assert_eq!(line.get("exit_code"), Some(&serde_json::Value::Null));
+
+    (review.live, review.run.exit_code) = (false, Some(4));
+    let cut_off = text(&review);
+    assert!(cut_off.contains("cut off: every figure is of its last word at 2026-11-29 16:53:20 UTC; the journal holds 1,234 outcomes more, which a resume counts"), "{cut_off}");
+    assert!(page(&review).contains("4, incomplete, can be resumed"));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::report::text::{fit, fit_right, harmless, width};
 /// The review in words. Ends with a line end.
 pub fn text(review: &Review) -> String {
     let mut out = String::new();
-    if let Some(missing) = review.missing() {
-        line(&mut out, "warning", &missing);
+    if let Some(note) = review.note() {
+        line(&mut out, "note", &note);
     }
     time(&mut out, review);
     money(&mut out, review);
