@@ -426,13 +426,7 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         return Vec::new();
     }
     // A question about a run that is over has no object any more. Errands are about something else: the next run.
-    let about_the_run = match &ui.overlay {
-        Some(Overlay::Confirm { ask, .. }) => !matches!(ask.deed, Deed::Errand { .. }),
-        overlay => matches!(overlay, Some(Overlay::Quit { .. })),
-    };
-    if about_the_run {
-        ui.overlay = None;
-    }
+    ui.drop_question();
     match ui.leaving {
         Some(_) if ui.then.is_some() => {
             ui.leaving = None;

@@ -7,7 +7,7 @@ use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder, PilotTerms, Piloted};
 use crate::tui::commands::{ask, confirm, say, send};
 use crate::tui::screens::{Screen, live};
-use crate::tui::state::{Ask, Deed, Tone, UiState, open_runs, shown_run};
+use crate::tui::state::{Ask, Deed, Gate, Tone, UiState, open_runs, shown_run};
 use crate::tui::update::Reaction;
 
 use super::{Draft, launch};
@@ -103,7 +103,7 @@ pub(in crate::tui) fn assessed(ui: &mut UiState, order: LaunchOrder, terms: Resu
     ];
     let what = format!("a pilot of {} requests", format::count(terms.n));
     let deed = Deed::Errand { errand: Errand::Pilot { order, agreed: terms }, what };
-    confirm(ui, Ask { title: "send a pilot?", lines, keep: "Keep planning", agree: "Send", deed });
+    confirm(ui, Ask { gate: Gate::Pilot, lines, deed });
 }
 
 /// The pilot is being sent, or could not be.
