@@ -18,6 +18,7 @@ mod copy;
 pub mod field;
 pub mod file;
 pub mod gate;
+mod glued;
 pub mod guard;
 pub mod keymap;
 pub mod log;

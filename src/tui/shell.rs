@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::backstage::{Answer, Attached, Backstage, Driver};
 use super::copy;
+use super::glued::Glued;
 use super::guard::{self, Taking};
 use super::log::{LogFeed, Records};
 use super::pace::Pace;
@@ -64,6 +65,7 @@ struct Shell {
     errands: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     signals: Signals,
     keys: Option<EventStream>,
+    glued: Glued,
     stage: Stage,
     started: Instant,
     pace: Pace,
@@ -127,6 +129,7 @@ impl Shell {
             errands: FuturesUnordered::new(),
             signals,
             keys: Some(EventStream::new()),
+            glued: Glued::default(),
             stage,
             started: now,
             pace: Pace::new(now),
@@ -203,6 +206,7 @@ impl Shell {
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
+            Wake::Input(Some(Ok(event))) if self.glued.passes_over(&event, Instant::now()) => None,
             Wake::Input(Some(Ok(event))) => {
                 self.pace.hurry();
                 self.input(&event)

@@ -185,3 +185,21 @@ fn a_question_about_the_run_before_is_gone_when_another_run_is_shown_and_one_abo
     update(&mut ui, Msg::Told { ticket: 9, answer: elsewhere() }, &fixtures::busy(), NOW);
     assert!(matches!(ui.overlay, Some(Overlay::Confirm { .. })));
 }
+
+#[test]
+fn a_run_that_ends_while_its_operator_is_asked_about_it_makes_room_for_the_one_that_was_wanted() {
+    let busy = fixtures::busy();
+    let mut ui = UiState { screen: Screen::Runs, runs: runs(), ..ui() };
+    select_run(&mut ui, "cut-off");
+    press(&mut ui, &busy, Action::OpenRun);
+    assert_eq!(ui.overlay, Some(Overlay::Quit { focus: 0 }));
+    let reactions = update(&mut ui, Msg::Picture, &fixtures::finished(), NOW);
+    assert!(reactions.iter().any(|r| matches!(r, Reaction::Ask { errand: Errand::Open { .. }, .. })), "{reactions:?}");
+    assert_eq!((exits(&reactions), &ui.overlay, &ui.then), (vec![], &None, &None));
+}
+
+#[test]
+fn whoever_is_about_to_leave_sees_what_is_and_no_held_picture() {
+    let (ui, _) = after(&fixtures::busy(), &[Action::Freeze, Action::Quit]);
+    assert_eq!((ui.frozen, ui.overlay), (None, Some(Overlay::Quit { focus: 0 })));
+}

@@ -2,6 +2,7 @@
 //! and on no assumption. What it would cost is found out first, and asked; its answers are the first of the run that is
 //! launched afterwards. The planner stays in view: the pilot's progress is in its first line.
 
+use crate::model::snapshot::OrgView;
 use crate::model::{Command, Mono, Snapshot};
 use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder, PilotTerms, Piloted};
@@ -153,8 +154,9 @@ pub fn progress(ui: &UiState, snapshot: &Snapshot) -> Option<String> {
         Piloting::Measuring => Some("pilot: planning anew".to_owned()),
         Piloting::Sent => {
             let run = shown_run(snapshot)?;
-            let answered: u64 = snapshot.orgs.iter().map(|org| org.totals.n_ok + org.totals.n_refused).sum();
-            let n_429: u64 = snapshot.orgs.iter().map(|org| org.totals.n_429()).sum();
+            let of_all = |count: fn(&OrgView) -> u64| snapshot.orgs.iter().map(count).fold(0, u64::saturating_add);
+            let answered = of_all(|org| org.totals.n_ok.saturating_add(org.totals.n_refused));
+            let n_429 = of_all(|org| org.totals.n_429());
             let limited = if n_429 > 0 { format!(", {n_429} × 429") } else { String::new() };
             Some(format!("pilot: {answered} answered, {} in flight{limited}", run.counts.in_flight))
         }
