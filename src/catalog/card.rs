@@ -1,10 +1,12 @@
 //! What an answer costs, exact to the pico-dollar.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::settings::PriceCard;
 use crate::model::{Money, Usage};
 
 /// The prices of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// For prompts of any length, or up to that of `long_prompt`.
     pub standard: PriceCard,
@@ -13,7 +15,7 @@ pub struct Card {
 }
 
 /// Prices of long prompts. The whole request is billed by them, not what is over the threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongPrompt {
     /// Prompts with more tokens than this, cached ones included.
     pub above_tokens: u64,

@@ -22,6 +22,9 @@ pub(crate) struct ReportArgs {
     /// Unit economics by metadata.TAG, by what custom_id:PATTERN finds (its first group, else all of it), or by model
     #[arg(long, value_name = "BY")]
     pub by: Option<String>,
+    /// Configuration file: its catalog has the prices of a run that has not recorded its own
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// What the fan-out is held against.

@@ -125,6 +125,7 @@ mod tests {
             orgs: Vec::new(),
             plan: None,
             pilot: None,
+            prices: None,
             settings: Default::default(),
         };
         let mut state = StateFile::fresh(&run);

@@ -33,6 +33,7 @@ mod plan;
 mod planned;
 mod planner;
 mod price;
+mod price_record;
 mod realised;
 mod report;
 mod rescue;
@@ -63,6 +64,7 @@ pub fn main() -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    ab::end_with_validation();
     let outcome = match cli.command {
         None => home::home(&cli.console),
         Some(Command::Demo(args)) => demo::demo(&args),

@@ -1,12 +1,11 @@
 //! `fandeck report DIR`: what happened in a run.
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::report;
-use crate::report::review::page;
+use crate::report::review::{Review, page};
 use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
 use crate::report::{format, summary, text::harmless};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
@@ -15,8 +14,9 @@ use super::args_after::ReportArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
+use super::price_record::of_run;
 use super::review::review;
-use super::status::{sessions, standing};
+use super::status::sessions;
 
 /// How every page begins.
 const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";
@@ -28,7 +28,8 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
     if args.json && !args.full && args.html.is_none() && args.by.is_none() {
         return out::print(&format!("{}\n", json(&finished)?));
     }
-    let review = review(&peek, finished.clone(), args.by.as_deref())?;
+    let cards = of_run(&peek.run, args.config.as_deref())?;
+    let review = review(&peek, finished.clone(), args.by.as_deref(), &cards)?;
     if let Some(path) = &args.html {
         write_page(path, &page(&review))?;
         out::say(&format!("fandeck: the report is in {}", path.display()));
@@ -36,7 +37,7 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
     match (args.json, args.full || args.by.is_some()) {
         (true, true) => out::print(&format!("{}\n{}\n", json(&review)?, json(&finished)?)),
         (true, false) => out::print(&format!("{}\n", json(&finished)?)),
-        (false, _) => out::print(&format!("{}\n{}", in_words(&peek, &finished), report::review::text(&review))),
+        (false, _) => out::print(&format!("{}\n{}", in_words(&peek, &review), report::review::text(&review))),
     }
 }
 
@@ -63,15 +64,16 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
 /// What happened in a run, in words: what `fandeck report` prints.
 pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
     let peek = RunDir::peek(dir).map_err(|error| store_failure(&error))?;
-    let finished = finished(&peek);
-    let review = review(&peek, finished.clone(), None)?;
-    Ok(format!("{}\n{}", in_words(&peek, &finished), report::review::text(&review)))
+    let review = review(&peek, finished(&peek), None, &of_run(&peek.run, None)?)?;
+    Ok(format!("{}\n{}", in_words(&peek, &review), report::review::text(&review)))
 }
 
-/// The facts of a run, from its directory. One that has no exit code yet has that of its counts.
+/// The facts of a run, from its directory. One that was cut off has the exit code of its counts; one that goes on has none,
+/// whatever these would come to now.
 fn finished(peek: &RunPeek) -> RunFinished {
     let RunPeek { dir, run, state, .. } = peek;
     let counts = &state.counts;
+    let goes_on = peek.owner.is_some() && !state.status.is_over();
     RunFinished {
         event: "run-finished".to_owned(),
         run_id: run.run_id.clone(),
@@ -95,7 +97,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         route_reason: run.route_reason.clone(),
         orgs: state.orgs.iter().map(org).collect(),
         sub_batches: sub_batches(&state.sub_batches),
-        exit_code: state.exit_code.unwrap_or_else(|| counts.exit_code()),
+        exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| counts.exit_code())),
     }
 }
 
@@ -112,21 +114,13 @@ fn org(org: &OrgState) -> OrgFinished {
     OrgFinished::new(&org.label, &org.totals, org.window)
 }
 
-/// How it ended; a run that goes on has not, whatever its counts would come to now.
-fn exit(owner: Option<&impl Display>, code: u8) -> String {
-    match owner {
-        Some(owner) => format!("none yet: still running ({owner})"),
-        None => format!("{code}, {}", summary::exit_meaning(code)),
-    }
-}
-
-fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
-    let state = &peek.state;
+fn in_words(peek: &RunPeek, review: &Review) -> String {
+    let (state, finished) = (&peek.state, &review.run);
     let mut text = format!(
         "run        {}\ninput      {}\nstatus     {}\noutcomes   {}\nroute      {}: {}\nrunning    {} in {}\ncost       {}",
         finished.run_id,
         harmless(&finished.input),
-        standing(peek),
+        harmless(&review.standing),
         summary::outcomes(&state.counts),
         finished.path,
         finished.route_reason,
@@ -155,19 +149,13 @@ fn in_words(peek: &RunPeek, finished: &RunFinished) -> String {
             format::money(state.totals.cost),
         ));
     }
-    text.push_str(&format!("\nexit       {}\n", exit(peek.owner.as_ref(), finished.exit_code)));
+    text.push_str(&format!("\nexit       {}\n", review.exit()));
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_that_goes_on_has_no_exit_code_yet() {
-        assert_eq!(exit(Some(&"process 7 on here"), 4), "none yet: still running (process 7 on here)");
-        assert_eq!(exit(None::<&String>, 4), "4, incomplete, can be resumed");
-    }
 
     #[test]
     fn a_page_replaces_a_page_and_nothing_else() {

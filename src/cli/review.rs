@@ -6,7 +6,6 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::Catalog;
 use crate::model::RequestNo;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
@@ -15,7 +14,9 @@ use crate::store::{AuditEvent, OrgState, OutcomeLine, RunPeek, SubBatchEntry, fo
 
 use super::failure::Failure;
 use super::launch::{index, store_failure};
+use super::price_record::Cards;
 use super::resume::input_path;
+use super::status::standing;
 
 /// Entries of the trail that are kept, the newest ones.
 const DECIDED: usize = 400;
@@ -88,11 +89,20 @@ impl Segmenter {
     }
 }
 
-/// The review of a run. `by` is what segments are made by.
-pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>) -> Result<Review, Failure> {
+/// The review of a run. `by` is what segments are made by, `cards` what it was billed by.
+///
+/// The state of a run that is not over is older than its journal. What came after is left out, so that all figures are of one
+/// moment: an outcome is counted once it is durable, and the journal keeps their order.
+pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: &Cards) -> Result<Review, Failure> {
     let segmenter = Segmenter::new(by, peek)?;
-    let mut tally = Tally::default();
+    let state = &peek.state;
+    let room = if state.status.is_over() { u64::MAX } else { state.counts.done() };
+    let (mut tally, mut n_later) = (Tally::default(), 0);
     for_each_outcome(&peek.dir, &mut |line| {
+        if line.outcome.is_terminal() && tally.n() == room {
+            n_later += 1;
+            return;
+        }
         tally.see(&Seen {
             outcome: line.outcome,
             org: &line.org,
@@ -106,13 +116,15 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>) -> Resu
     })
     .map_err(|error| store_failure(&error))?;
     let (decisions, decided) = trail(&peek.dir)?;
-    let state = &peek.state;
-    let catalog = Catalog::builtin();
-    let prices = |model: &str, prompt: u64| catalog.card(model).map(|card| *card.for_prompt(prompt));
+    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
     Ok(Review {
         event: "run-report".to_owned(),
         sessions: state.sessions,
-        n_in_journal: tally.n(),
+        live: run.exit_code.is_none(),
+        standing: peek.owner.as_ref().map_or(standing(peek), |owner| format!("{} ({owner})", standing(peek))),
+        as_of: (!state.status.is_over()).then_some(state.heartbeat_at),
+        n_in_journal: tally.n() + n_later,
+        n_later,
         time_ms: state.time_ms.clone(),
         throughput: tally.throughput(),
         latencies: tally.latencies(),

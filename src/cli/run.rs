@@ -20,6 +20,7 @@ use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
 use super::planner;
+use super::price_record;
 use super::setup::Setup;
 
 /// Runs a file of requests.
@@ -207,6 +208,7 @@ pub(crate) fn run_file(
         orgs: setup.orgs.iter().map(|org| org.label.clone()).collect(),
         plan: None,
         pilot: None,
+        prices: price_record::record(input, &setup.catalog),
         settings: BTreeMap::new(),
     })
 }

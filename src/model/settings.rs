@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ids::Family;
 use super::money::Money;
@@ -214,7 +214,7 @@ impl WireSettings {
 }
 
 /// Price card of a model, in USD per million tokens, as resolved from the catalog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PriceCard {
     /// Uncached input.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::format;
+
 /// Where a figure is from. What is measured and what is assumed is said wherever a figure is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -47,7 +49,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Measured { by, n, at } => write!(f, "measured by {by} on {n} answers ({at})"),
+            Origin::Measured { by, n, at } => write!(f, "measured by {by} on {} answers ({at})", format::count(*n)),
             Origin::Given => f.write_str("given"),
             Origin::Estimated { how } => write!(f, "estimated: {how}"),
             Origin::Assumed { source } => write!(f, "assumed: {source}"),

@@ -1,5 +1,6 @@
 //! What can go wrong on each route, in words.
 
+use crate::model::format::count;
 use crate::model::planning::BATCH_SLA_S;
 
 use super::batches::{self, Waves};
@@ -58,7 +59,7 @@ pub(super) fn of_batch(knobs: &Knobs, waves: &Waves) -> Vec<String> {
     } else {
         format!(
             "{} draws of their own from the tail of the queue: one wedged sub-batch holds the end of the run",
-            waves.passes
+            count(waves.passes)
         )
     };
     risks.push(draws);

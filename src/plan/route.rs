@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::format::count;
 use crate::model::planning::BATCH_SLA_S;
 use crate::model::{CostPref, PathChoice, Route, RoutePolicy, WedgeGuard};
 
@@ -91,7 +92,7 @@ impl Rule {
     /// What this rule says, and why. `None` is a rule that does not apply.
     fn verdict(self, q: &Question) -> (Option<Route>, String) {
         use Route::{Batch, Sync};
-        let (n, crossover, passes) = (q.n, q.crossover, q.passes());
+        let [n, crossover, passes, cost_from] = [q.n, q.crossover, q.passes(), q.cost_from()].map(count);
         let balanced = q.policy.cost_pref == CostPref::Balanced;
         let guards_cost = q.policy.wedge_guard == WedgeGuard::Always && q.guard_trips();
         let unless = |pref: CostPref| format!("cost-pref is {}, not {pref}", q.policy.cost_pref);
@@ -114,32 +115,28 @@ impl Rule {
             Rule::Latency if q.policy.cost_pref == CostPref::Latency => (Some(Sync), "cost-pref is latency".to_owned()),
             Rule::Latency => (None, unless(CostPref::Latency)),
             Rule::Cost if q.policy.cost_pref != CostPref::Cost => (None, unless(CostPref::Cost)),
-            Rule::Cost if n < q.cost_from() => (
+            Rule::Cost if q.n < q.cost_from() => (
                 Some(Sync),
-                format!(
-                    "{n} requests are fewer than a tenth of the crossover ({}): batches save too little",
-                    q.cost_from()
-                ),
+                format!("{n} requests are fewer than a tenth of the crossover ({cost_from}): batches save too little"),
             ),
             Rule::Cost if guards_cost => (
                 None,
                 format!(
                     "{passes} sub-batches are more than {}: left to the wedge guard, which is always on",
-                    q.policy.max_batch_passes
+                    count(q.policy.max_batch_passes)
                 ),
             ),
-            Rule::Cost => (
-                Some(Batch),
-                format!("{n} requests are at least a tenth of the crossover ({}): half price", q.cost_from()),
-            ),
+            Rule::Cost => {
+                (Some(Batch), format!("{n} requests are at least a tenth of the crossover ({cost_from}): half price"))
+            }
             Rule::BelowCrossover if !balanced => (None, unless(CostPref::Balanced)),
-            Rule::BelowCrossover if n < crossover => {
+            Rule::BelowCrossover if q.n < q.crossover => {
                 (Some(Sync), format!("{n} requests are fewer than the crossover of {crossover}"))
             }
             Rule::BelowCrossover => (None, format!("{n} requests are not fewer than the crossover of {crossover}")),
             Rule::WedgeGuard => self.guard(q, balanced),
             Rule::AboveCrossover if !balanced => (None, unless(CostPref::Balanced)),
-            Rule::AboveCrossover if n < crossover => {
+            Rule::AboveCrossover if q.n < q.crossover => {
                 (None, format!("{n} requests are fewer than the crossover of {crossover}"))
             }
             Rule::AboveCrossover => (
@@ -161,9 +158,12 @@ impl Rule {
         };
         if !applies {
             let from = if balanced { q.crossover } else { q.cost_from() };
-            return (None, format!("{} requests are fewer than {from}: no batch to guard against", q.n));
+            let (n, from) = (count(q.n), count(from));
+            return (None, format!("{n} requests are fewer than {from}: no batch to guard against"));
         }
-        if !q.guard_trips() {
+        let (guards, few) = (q.guard_trips(), u64::from(q.sub_batch_size) * most < q.crossover);
+        let (passes, most) = (count(passes), count(most));
+        if !guards {
             return (None, format!("{passes} sub-batches are not more than {most}"));
         }
         let mut why = format!(
@@ -171,10 +171,11 @@ impl Rule {
              one can park the rest"
         );
         // Said once and for all: the operator would else look for an N that passes.
-        if balanced && u64::from(q.sub_batch_size) * most < q.crossover {
+        if balanced && few {
             why.push_str(&format!(
                 "; with sub-batches of {} and a crossover of {}, balanced is always sync",
-                q.sub_batch_size, q.crossover
+                count(u64::from(q.sub_batch_size)),
+                count(q.crossover)
             ));
         }
         (Some(Route::Sync), why)
@@ -260,6 +261,23 @@ mod tests {
         assert_eq!(decision.rules.iter().filter(|verdict| verdict.fired).count(), 1);
         assert_eq!(decision.rules.len(), Rule::ALL.len());
         assert!(decision.rules.iter().all(|verdict| !verdict.why.is_empty()));
+    }
+
+    #[test]
+    fn numbers_in_reasons_have_their_thousands_apart() {
+        for pref in [CostPref::Balanced, CostPref::Cost] {
+            for n in [1_500, 2_000, 141_600, 1_000_000] {
+                for verdict in decide(&ask(n, pref)).rules {
+                    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).count();
+                    let run = (0..verdict.why.len()).filter_map(|at| verdict.why.get(at..)).map(digits).max();
+                    assert!(run <= Some(3), "{}", verdict.why);
+                }
+            }
+        }
+        assert_eq!(
+            decide(&ask(4_000, CostPref::Balanced)).reason,
+            "4,000 requests are fewer than the crossover of 20,000"
+        );
     }
 
     #[test]

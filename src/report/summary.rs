@@ -60,8 +60,8 @@ pub struct RunFinished {
     pub orgs: Vec<OrgFinished>,
     /// Sub-batches over the whole run.
     pub sub_batches: SubBatches,
-    /// Exit code of the process.
-    pub exit_code: u8,
+    /// Exit code of the process; `null` in a report of a run that goes on.
+    pub exit_code: Option<u8>,
 }
 
 /// What an org did.
@@ -139,7 +139,7 @@ impl From<(&Snapshot, &RunView, u8)> for RunFinished {
                 .chain(run.absent_orgs.iter().map(|(label, totals)| OrgFinished::new(label, totals, 0)))
                 .collect(),
             sub_batches: run.batches.as_ref().map(|batches| SubBatches::of(batches)).unwrap_or_default(),
-            exit_code,
+            exit_code: Some(exit_code),
         }
     }
 }

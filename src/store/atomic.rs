@@ -15,8 +15,11 @@ use super::run_file::FORMAT;
 /// End of the names of files that a crash may leave behind; they are nobody's.
 pub(super) const TEMP_SUFFIX: &str = ".fandeck-tmp";
 
-/// Reads a file of ours; `None` when there is none.
-pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
+/// Reads a file of ours, which says its format; `None` when there is none.
+///
+/// # Errors
+/// [`StoreError::NewerVersion`], [`StoreError::Corrupt`], [`StoreError::Io`].
+pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     #[derive(serde::Deserialize)]
     struct Format {
         format: u32,
@@ -39,7 +42,10 @@ pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreE
 }
 
 /// Replaces a file: a new one beside it, fsync, rename, fsync of the directory. Whatever fails, the old one stays.
-pub(super) fn save<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn save<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|err| StoreError::io("write", path)(err.into()))?;
     text.push(b'\n');
     save_bytes(path, &text)

@@ -128,6 +128,7 @@ mod tests {
             orgs: vec![],
             plan: None,
             pilot: None,
+            prices: None,
             settings: std::collections::BTreeMap::new(),
         };
         let dir = RunDir::create(&temp.path().join("run"), &run).unwrap();

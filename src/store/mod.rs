@@ -38,7 +38,7 @@ mod group;
 mod mailbox;
 mod resolve;
 
-pub use atomic::scratch_file;
+pub use atomic::{load as load_file, save as save_file, scratch_file};
 pub use audit::AuditEvent;
 pub use backfill::backfill;
 pub use browse::Browser;

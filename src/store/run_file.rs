@@ -44,6 +44,10 @@ pub struct RunFile {
     /// So many of its requests were sent to measure before the rest was planned; `None` once the rest was launched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<u64>,
+    /// The prices that it is billed by, per model: what a report splits its cost with, also when the catalog is another one by
+    /// then. `None` in files of versions that did not keep them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<serde_json::Value>,
     /// Settings of note by their name, for the record: nothing reads them back.
     #[serde(default)]
     pub settings: std::collections::BTreeMap<String, String>,

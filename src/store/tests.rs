@@ -40,6 +40,7 @@ pub(super) fn run_file(input: &Input) -> RunFile {
         orgs: vec!["high-prio".to_owned()],
         plan: None,
         pilot: None,
+        prices: None,
         settings: [("procs".to_owned(), "1".to_owned())].into(),
     }
 }

@@ -44,10 +44,11 @@ impl Guard {
     /// When it is not a terminal or does not obey; it is given back then.
     pub fn enter(taking: &Taking) -> io::Result<Guard> {
         chain_panic_hook();
+        // Not in the middle of a report: its end would be on the alternate screen, and lost with it.
+        let mut out = stdout().lock();
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
         let guard = Guard(());
-        let mut out = stdout();
         queue!(
             out,
             Print(KEEP_TITLE),
@@ -78,11 +79,14 @@ pub fn is_taken() -> bool {
 /// Gives the terminal back. Does nothing when it was given back already; never fails, because a terminal that is gone
 /// needs nothing.
 pub fn restore() {
+    // A frame that another thread has begun is finished first: the rest of it would go over what is printed next. The lock
+    // is taken again by the thread that holds it, when drawing itself panics.
+    let mut out = stdout().lock();
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
     let _ = execute!(
-        stdout(),
+        out,
         EndSynchronizedUpdate,
         DisableMouseCapture,
         DisableBracketedPaste,
@@ -98,34 +102,47 @@ pub fn restore() {
 /// # Errors
 /// When the terminal does not obey.
 pub fn mouse(on: bool) -> io::Result<()> {
-    if on { execute!(stdout(), EnableMouseCapture) } else { execute!(stdout(), DisableMouseCapture) }
+    let mut out = stdout().lock();
+    match (is_taken(), on) {
+        (false, _) => Ok(()),
+        (true, true) => execute!(out, EnableMouseCapture),
+        (true, false) => execute!(out, DisableMouseCapture),
+    }
 }
 
-/// Writes a sequence that draws nothing: a title, a bell, a text for the clipboard.
+/// Writes a sequence that draws nothing: a title, a bell, a text for the clipboard. Nothing once the terminal is given
+/// back.
 ///
 /// # Errors
 /// When the terminal does not obey.
 pub fn aside(sequence: &str) -> io::Result<()> {
-    execute!(stdout(), Print(sequence))
+    let mut out = stdout().lock();
+    if is_taken() { execute!(out, Print(sequence)) } else { Ok(()) }
 }
 
-/// Draws in one piece, so that no half-drawn frame is seen.
+/// Draws in one piece, so that no half-drawn frame is seen; `None` when the terminal was given back, by a panic in
+/// another thread.
 ///
 /// # Errors
 /// Those of `draw` and of the terminal.
-pub fn synchronized<T>(draw: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    queue!(stdout(), BeginSynchronizedUpdate)?;
+pub fn synchronized<T>(draw: impl FnOnce() -> io::Result<T>) -> io::Result<Option<T>> {
+    let mut out = stdout().lock();
+    if !is_taken() {
+        return Ok(None);
+    }
+    queue!(out, BeginSynchronizedUpdate)?;
     let drawn = draw();
-    execute!(stdout(), EndSynchronizedUpdate)?;
-    drawn
+    execute!(out, EndSynchronizedUpdate)?;
+    drawn.map(Some)
 }
 
-/// Puts [`restore`] before the panic hook that is there (a report, for one), once. Call it after that hook was
-/// installed; [`Guard::enter`] does it too.
+/// Puts [`restore`] before the panic hook that is there (a report, for one), once; the screen is neither drawn nor taken
+/// until that hook has done its work. Call it after that hook was installed; [`Guard::enter`] does it too.
 pub fn chain_panic_hook() {
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
+            let _quiet = stdout().lock();
             restore();
             before(info);
         }));

@@ -71,12 +71,17 @@ impl Stage {
             }
             terminal.draw(|target| copy_cells(&frame, target.buffer_mut())).map(|_| ())
         });
-        if shown.is_err() {
-            self.gone();
-            return false;
+        match shown {
+            Ok(Some(())) => {
+                self.drawn = Some(frame);
+                true
+            }
+            Ok(None) => false,
+            Err(_) => {
+                self.gone();
+                false
+            }
         }
-        self.drawn = Some(frame);
-        true
     }
 
     /// The next frame is drawn whole.

@@ -1,5 +1,7 @@
 //! What an input does to the screens, and what it asks of the world around them. Pure: no terminal, no engine, no clock.
 
+use ratatui::layout::Rect;
+
 use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
@@ -12,6 +14,7 @@ use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
 use super::theme::ThemeName;
 use super::valid::valid;
+use super::view;
 use super::view::hit::{Target, at};
 
 /// Something that came in.
@@ -194,6 +197,10 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             help(ui, action);
             Vec::new()
         }
+        Action::PageDown | Action::PageUp | Action::First | Action::Last if ui.overlay.is_some() => {
+            scroll(ui, action);
+            Vec::new()
+        }
         Action::Filter | Action::KeepText | Action::DropText => field(ui, action, snapshot, now),
         Action::Drain
         | Action::StopNow
@@ -342,22 +349,33 @@ fn drain(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
 }
 
 fn help(ui: &mut UiState, action: Action) {
-    let below = ui.screen.context();
     match (action, &mut ui.overlay) {
         (Action::Help, overlay) => *overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 }),
         (Action::HelpSearch, Some(Overlay::Help { search, scroll })) => (search.editing, *scroll) = (true, 0),
-        (Action::ScrollDown, Some(Overlay::Help { scroll, search })) => {
-            let lines = super::view::help::entries(&search.text, below).count();
-            *scroll = (*scroll + 1).min(lines.saturating_sub(1));
-        }
-        (Action::ScrollDown, Some(Overlay::Reader { scroll, lines, .. })) => {
-            *scroll = (*scroll + 1).min(lines.len().saturating_sub(1));
-        }
-        (Action::ScrollUp, Some(Overlay::Help { scroll, .. } | Overlay::Reader { scroll, .. })) => {
-            *scroll = scroll.saturating_sub(1);
-        }
         (Action::CloseHelp | Action::CloseReader, overlay) => *overlay = None,
-        _ => {}
+        _ => scroll(ui, action),
+    }
+}
+
+/// Scrolls what is read, as far as there is something.
+fn scroll(ui: &mut UiState, action: Action) {
+    let frame = Rect { x: 0, y: 0, width: ui.size.0, height: ui.size.1 };
+    let (most, page) = match &ui.overlay {
+        Some(Overlay::Help { search, .. }) => view::help::reach(ui, &search.text, frame),
+        Some(Overlay::Reader { lines, .. }) => view::reader::reach(lines, frame),
+        _ => return,
+    };
+    if let Some(Overlay::Help { scroll, .. } | Overlay::Reader { scroll, .. }) = &mut ui.overlay {
+        *scroll = match action {
+            Action::ScrollDown => scroll.saturating_add(1),
+            Action::ScrollUp => (*scroll).min(most).saturating_sub(1),
+            Action::PageDown => scroll.saturating_add(page),
+            Action::PageUp => (*scroll).min(most).saturating_sub(page),
+            Action::First => 0,
+            Action::Last => most,
+            _ => *scroll,
+        }
+        .min(most);
     }
 }
 

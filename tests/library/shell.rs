@@ -143,6 +143,7 @@ fn run_file(input: &Input, path: &Path) -> RunFile {
         orgs: LABELS.map(str::to_owned).to_vec(),
         plan: None,
         pilot: None,
+        prices: None,
         settings: Default::default(),
     }
 }

@@ -19,6 +19,24 @@ use crate::cli::signals::Signals;
 /// How batches were made before: few and large, over one org.
 const LEGACY_SUB_BATCH: u32 = 8_000;
 
+/// The variable that tells an arm which process it is an arm of.
+const ARM_OF: &str = "FANDECK_ARM_OF";
+
+/// Has this process ended when the validation that it is an arm of is killed, so that nobody's money is spent behind their
+/// back; nothing in other processes. Only Linux can do that: elsewhere the arm runs to its end.
+pub(crate) fn end_with_validation() {
+    #[cfg(target_os = "linux")]
+    if let Some(of) = std::env::var_os(ARM_OF) {
+        use rustix::process::{Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
+        // It may be gone already, and then nobody would send the signal.
+        let is_set = set_parent_process_death_signal(Some(Signal::TERM)).is_ok();
+        let parent = getppid().map(|pid| pid.as_raw_nonzero().to_string());
+        if is_set && parent.is_none_or(|parent| of != *parent) {
+            let _ = kill_process(getpid(), Signal::TERM);
+        }
+    }
+}
+
 /// How an arm sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -83,8 +101,9 @@ impl Arm {
         let failed =
             |error: std::io::Error| Failure::internal(format!("failed to start the arm {}: {error}", self.name));
         let program = std::env::current_exe().map_err(failed)?;
-        let mut child =
-            Command::new(program).args(self.arguments(args)).stdin(Stdio::null()).spawn().map_err(failed)?;
+        let mut command = Command::new(program);
+        command.args(self.arguments(args)).env(ARM_OF, std::process::id().to_string()).stdin(Stdio::null());
+        let mut child = command.spawn().map_err(failed)?;
         let pid = rustix::process::Pid::from_child(&child);
         runtime()?.block_on(async {
             let signals = Signals::listen()?;

@@ -5,15 +5,18 @@
 //! run again: the validation can be stopped anywhere and given the same command again.
 
 mod arm;
+mod charter;
 mod verdict;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::{Family, Money, OrgSpec, RunStatus};
 use crate::report::format;
 use crate::requests::Input;
-use crate::store::{Last, RunDir};
+use crate::store::{Last, RunDir, save_file};
 
 use super::args::DriveArgs;
 use super::args_after::{AbArgs, BaselineArg};
@@ -25,10 +28,17 @@ use super::price::Price;
 use super::setup::Setup;
 
 use arm::{Arm, Shape};
+
+pub(crate) use arm::end_with_validation;
+
+use charter::Charter;
 use verdict::{ArmResult, Verdict};
 
 /// What a projection may pass the authorised cost by.
 const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
+
+/// Slots that a baseline may have: those that a cap may have.
+const SLOTS: RangeInclusive<u32> = 1..=10_000;
 
 /// Runs both arms, or says what they would cost.
 pub(crate) fn ab(args: &AbArgs) -> Outcome {
@@ -38,14 +48,20 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     }
     let setup = setup(args)?;
     let arms = arms(args, &setup)?;
+    let family = input.models().first().map_or(Family::Other, |used| Family::of_model(&used.model));
+    let slots = arms.each_ref().map(|arm| arm.slots(&setup.orgs, family, setup.dispatch.procs));
+    let charter = Charter::of(&input, &arms, &slots);
+    charter.admits(&args.out)?;
     let plans: Vec<Plan> = arms.iter().map(|arm| plan(arm, &input, &setup)).collect::<Result<_, _>>()?;
     tell(args, &input, &plans)?;
     if !admits(args, &plans, &setup)? {
         return Ok(0);
     }
+    charter.save(&args.out)?;
     let mut results = Vec::new();
     for arm in &arms {
         unchanged(args, &input)?;
+        released(arm)?;
         let is_over = begun(&arm.dir)?.is_some_and(|peek| peek.state.status == RunStatus::Finished);
         let exit_code = if is_over { 0 } else { arm.run(args)? };
         if begun(&arm.dir)?.is_none() {
@@ -64,11 +80,10 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     }
     let verdict = Verdict::new(&input, args.target, results);
     let path = args.out.join("ab.json");
-    let json = serde_json::to_string(&verdict)
-        .map_err(|error| Failure::internal(format!("failed to write the result: {error}")))?;
-    std::fs::write(&path, format!("{json}\n"))
-        .map_err(|error| Failure::usage(format!("failed to write {}: {error}", path.display())))?;
+    save_file(&path, &verdict).map_err(|error| store_failure(&error))?;
     if args.json {
+        let json = serde_json::to_string(&verdict)
+            .map_err(|error| Failure::internal(format!("failed to write the result: {error}")))?;
         out::print(&format!("{json}\n"))?;
     } else {
         out::print(&verdict.in_words())?;
@@ -102,9 +117,28 @@ fn unchanged(args: &AbArgs, input: &Input) -> Result<(), Failure> {
     )))
 }
 
+/// Waits until nobody runs an arm: the process of a validation that was killed ends its arm after it, not with it.
+fn released(arm: &Arm) -> Result<(), Failure> {
+    let mut said = false;
+    while let Some(owner) = begun(&arm.dir)?.and_then(|peek| peek.owner) {
+        if !std::mem::replace(&mut said, true) {
+            out::say(&format!("fandeck ab: the arm {} is still run by {owner}; waiting for its end", arm.name));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(())
+}
+
 /// The two arms, the old way first.
 fn arms(args: &AbArgs, setup: &Setup) -> Result<[Arm; 2], Failure> {
     let labels: Vec<String> = setup.orgs.iter().map(|org| org.label.clone()).collect();
+    if !SLOTS.contains(&args.baseline_slots) {
+        let (least, most) = (SLOTS.start(), SLOTS.end());
+        return Err(Failure::usage(format!(
+            "--baseline-slots {}: must be a whole number from {least} to {most}",
+            args.baseline_slots
+        )));
+    }
     let one = match &args.baseline_org {
         Some(label) if labels.contains(label) => label.clone(),
         Some(label) => {

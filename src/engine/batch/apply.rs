@@ -71,8 +71,9 @@ pub(crate) fn tick(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Unattended, a run ends when all that it still waits for is at orgs that are parked until somebody does something: their
-/// sub-batches stay at the API, and the next session goes on with them.
+/// Unattended, a run ends when all that it still waits for is at orgs that are parked until somebody does something, and
+/// that say nothing of it either: their sub-batches stay at the API, and the next session goes on with them. What an org
+/// without credit still tells of and gives out is waited for.
 fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
     let run = &state.runs[slot.ix()];
     let idle = run.queue.is_empty() && run.queue.in_flight() == 0;
@@ -83,7 +84,8 @@ fn give_up(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>
     let for_good =
         |org: OrgId| state.orgs.get(org.ix()).and_then(|org| org.parked).is_some_and(|parked| parked.until.is_none());
     let everywhere = (0..state.orgs.len()).all(|ix| for_good(OrgId(ix as u16)));
-    let waits_in_vain = |sub: &&Sub| sub.org.map_or(everywhere, for_good);
+    let waits_in_vain =
+        |sub: &&Sub| sub.org.map_or(everywhere, |org| for_good(org) && (sub.is_planned() || sub.refused));
     let (in_vain, others): (Vec<&Sub>, Vec<&Sub>) =
         part.subs.iter().filter(|sub| sub.is_waited_for()).partition(waits_in_vain);
     if in_vain.is_empty() || !others.is_empty() || part.subs.iter().any(|sub| sub.busy) {

@@ -316,6 +316,7 @@ impl BatchRun {
     ) {
         let sub = &mut self.subs[at];
         sub.next = ctx.now.mono + Duration::from_secs(60);
+        sub.refused = true;
         if let Some(org) = sub.org {
             ctx.out.push(Out::Park(org, account, error));
         }

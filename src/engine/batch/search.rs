@@ -78,6 +78,7 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
     let mut not_these: HashSet<String> = part.subs.iter().filter_map(|sub| sub.entry.batch_id.clone()).collect();
     let sub = &mut part.subs[at];
     sub.n_failed = 0;
+    sub.refused = false;
     not_these.extend(sub.not_these.iter().cloned());
     let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
     let intent_at = adopt::by_their_clock(intent_at, theirs, ctx.now.wall);

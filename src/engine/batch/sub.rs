@@ -39,6 +39,8 @@ pub(crate) struct Sub {
     pub(crate) wish: RetryAfter,
     /// Calls that failed since one was answered.
     pub(crate) n_failed: u32,
+    /// The account of its org was refused when last asked about it.
+    pub(crate) refused: bool,
     /// 404s in a row.
     pub(crate) n_404: u32,
     /// It was seen at the API in this session.
@@ -124,6 +126,7 @@ impl Sub {
             next: now.mono,
             wish: RetryAfter::Absent,
             n_failed: 0,
+            refused: false,
             n_404: 0,
             seen: false,
             api_status: None,

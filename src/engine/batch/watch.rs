@@ -76,6 +76,7 @@ pub(super) fn learn(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &
 /// The API showed it.
 fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>) {
     ctx.out.push(Out::Heard);
+    part.subs[at].refused = false;
     let was = part.subs[at].status();
     if part.subs[at].canceled_elsewhere(batch) {
         say_canceled_elsewhere(part, at, ctx);

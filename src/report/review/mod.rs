@@ -6,11 +6,10 @@
 //! | `tally` | what is gathered from the journal in one pass, in memory that does not grow with it |
 //! | `economy` | the sums of money: amplification, savings, price classes |
 //! | `text` | the review as lines |
-//! | `page` | the review as one HTML page; `svg` draws its charts |
+//! | `page` | the review as one HTML page |
 
 mod economy;
 mod page;
-mod svg;
 mod tally;
 mod text;
 
@@ -24,9 +23,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::format;
-use super::summary::RunFinished;
-use crate::model::Wall;
+use super::summary::{RunFinished, exit_meaning};
 use crate::model::books::Books;
+use crate::model::{Money, Wall};
 
 /// Everything that a review says.
 #[derive(Debug, Clone, Serialize)]
@@ -37,8 +36,16 @@ pub struct Review {
     pub run: RunFinished,
     /// How often it was started or resumed.
     pub sessions: u32,
+    /// Its process is at work.
+    pub live: bool,
+    /// What it does, in words: `finished`, `running (process 7 on here)`, `cut off while running`.
+    pub standing: String,
+    /// The moment of which all figures are, for a run that is not over: its last word.
+    pub as_of: Option<Wall>,
     /// Outcomes in the journal that end a request.
     pub n_in_journal: u64,
+    /// Of them: those that came after the moment of the figures, which leave them out.
+    pub n_later: u64,
     /// Where its time went, by what it waited for, in milliseconds.
     pub time_ms: BTreeMap<String, u64>,
     /// Outcomes over time.
@@ -68,12 +75,25 @@ pub struct Review {
 }
 
 impl Review {
-    /// What there is to say when the journal holds fewer outcomes than the state counts. Of a run that goes on, the two were
-    /// read at different moments.
-    pub fn missing(&self) -> Option<String> {
+    /// What there is to know before the figures are read; nothing for a run that is over and whole.
+    pub fn note(&self) -> Option<String> {
+        let Some(as_of) = self.as_of else { return self.missing() };
+        let (at, later) = (format!("{} UTC", clock(as_of)), format::count(self.n_later));
+        Some(match (self.live, self.n_later) {
+            (true, _) => format!("the run goes on: every figure is of {at}"),
+            (false, 0) => format!("the run was cut off: every figure is of its last word at {at}"),
+            (false, _) => format!(
+                "the run was cut off: every figure is of its last word at {at}; the journal holds {later} outcomes more, \
+                 which a resume counts"
+            ),
+        })
+    }
+
+    /// What there is to say when the journal holds fewer outcomes than the state counts.
+    fn missing(&self) -> Option<String> {
         let RunFinished { n_succeeded, n_refused, n_invalid, n_cached, .. } = &self.run;
         let counted = n_succeeded + n_refused + n_invalid + n_cached;
-        (self.run.status.is_over() && self.n_in_journal < counted).then(|| {
+        (self.n_in_journal < counted).then(|| {
             format!(
                 "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a \
                  resume with --accept-lost-results pays for the rest again",
@@ -82,6 +102,58 @@ impl Review {
             )
         })
     }
+
+    /// How long the sub-batches took that have ended, in words; `None` when none has.
+    fn ended(&self) -> Option<String> {
+        let mut took: Vec<u64> = self.sub_batches.iter().filter_map(|sub| sub.took_ms).collect();
+        took.sort_unstable();
+        let (longest, median) = (took.last()?, took.get((took.len() - 1) / 2)?);
+        Some(format!(
+            "{} ended, half of them within {}, the longest after {}; {} canceled as stuck",
+            took.len(),
+            spell(*median),
+            spell(*longest),
+            self.stuck_fires
+        ))
+    }
+
+    /// The exit code with what it means; a run that goes on has none, whatever its counts would come to now.
+    pub fn exit(&self) -> String {
+        match self.run.exit_code {
+            Some(code) => format!("{code}, {}", exit_meaning(code)),
+            None => "none yet: it goes on".to_owned(),
+        }
+    }
+}
+
+/// A moment as `2026-11-29 17:05:09`, in UTC.
+fn clock(at: Wall) -> String {
+    let time = jiff::Timestamp::from_millisecond(at.0);
+    time.map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
+}
+
+/// A span as a person reads it, of milliseconds as well as of days.
+fn spell(ms: u64) -> String {
+    match u32::try_from(ms) {
+        Ok(short) if short < 60_000 => format::latency(short),
+        _ => format::span(ms),
+    }
+}
+
+/// An amount that may be below nothing: what a cache that did not pay has saved.
+fn dollars(usd: f64) -> String {
+    let sign = if usd < 0.0 { "-" } else { "" };
+    format!("{sign}{}", format::money(Money::from_usd(usd.abs())))
+}
+
+/// `1 answer`, `1,200 answers`.
+fn plural(n: u64, what: &str) -> String {
+    format!("{} {what}{}", format::count(n), if n == 1 { "" } else { "s" })
+}
+
+/// The name of a segment; one of blanks, or of nothing, can be told from a gap.
+fn shown(name: &str) -> String {
+    if name.trim().is_empty() { format!("{name:?}") } else { name.to_owned() }
 }
 
 /// What went wrong at an org.

@@ -2,20 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::{Review, WAITS};
+use super::{Review, WAITS, dollars, plural, shown, spell};
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless, width};
 
 /// The review in words. Ends with a line end.
 pub fn text(review: &Review) -> String {
     let mut out = String::new();
-    if let Some(missing) = review.missing() {
-        line(&mut out, "warning", &missing);
+    if let Some(note) = review.note() {
+        line(&mut out, "note", &note);
     }
     time(&mut out, review);
     money(&mut out, review);
     troubles(&mut out, review);
-    sub_batches(&mut out, review);
+    if let Some(ended) = review.ended() {
+        line(&mut out, "batches", &ended);
+    }
     if !review.segments.is_empty() {
         segments(&mut out, review);
     }
@@ -32,34 +34,31 @@ fn time(out: &mut String, review: &Review) {
     if total > 0 {
         let parts = WAITS.iter().filter_map(|(name, _)| {
             let ms = review.time_ms.get(*name).copied().filter(|ms| *ms > 0)?;
-            Some(format!("{} {name} ({})", format::span(ms), format::share(ms, total)))
+            Some(format!("{} {name} ({})", spell(ms), format::share(ms, total)))
         });
         line(out, "time", &parts.collect::<Vec<_>>().join(" · "));
     }
     for latency in &review.latencies {
-        let show = |ms: u64| match u32::try_from(ms) {
-            Ok(short) if short < 60_000 => format::latency(short),
-            _ => format::span(ms),
-        };
         let text = format!(
-            "{} {}: {} answers, p50 {} · p90 {} · p95 {} · p99 {} · longest {}",
+            "{} {}: {}, p50 {} · p90 {} · p95 {} · p99 {} · longest {}",
             harmless(&latency.org),
             latency.path,
-            format::count(latency.n),
-            show(latency.p50_ms),
-            show(latency.p90_ms),
-            show(latency.p95_ms),
-            show(latency.p99_ms),
-            show(latency.max_ms)
+            plural(latency.n, "answer"),
+            spell(latency.p50_ms),
+            spell(latency.p90_ms),
+            spell(latency.p95_ms),
+            spell(latency.p99_ms),
+            spell(latency.max_ms)
         );
         line(out, "latency", &text);
     }
     if let Some(plan) = &review.plan {
         let ratio = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0));
-        let seconds = plan.wall_s.map_or("?".to_owned(), |s| format::span((s * 1e3) as u64));
-        let cost = plan.cost_usd.map_or("?".to_owned(), |usd| format!("${usd:.2}"));
+        let seconds = plan.wall_s.map_or("?".to_owned(), |s| spell((s * 1e3) as u64));
+        let cost = plan.cost_usd.map_or("?".to_owned(), dollars);
+        let took = if review.as_of.is_some() { "so far it has taken" } else { "it took" };
         let text = format!(
-            "{seconds} and {cost}; it took {} of the planned time and {} of the planned cost",
+            "{seconds} and {cost}; {took} {} of the planned time and {} of the planned cost",
             ratio(plan.wall_ratio),
             ratio(plan.cost_ratio)
         );
@@ -85,9 +84,9 @@ fn money(out: &mut String, review: &Review) {
     }
     for doubt in &review.books.doubtful {
         let text = format!(
-            "{:>12}  at most, for {} attempts: {} {} {}",
+            "{:>12}  at most, for {}: {} {} {}",
             format::money(doubt.at_most),
-            format::count(doubt.n),
+            plural(doubt.n, "attempt"),
             harmless(&doubt.cause),
             doubt.path,
             harmless(format!("{} {}", doubt.org, doubt.model).trim())
@@ -96,10 +95,10 @@ fn money(out: &mut String, review: &Review) {
     }
     for again in &review.books.re_driven {
         let text = format!(
-            "{:>12}  for {} answers after {} attempts that failed: {}",
+            "{:>12}  for {} after {} that failed: {}",
             format::money(again.cost),
-            format::count(again.answered),
-            format::count(again.attempts),
+            plural(again.answered, "answer"),
+            plural(again.attempts, "attempt"),
             harmless(&again.cause)
         );
         line(out, "re-driven", &text);
@@ -117,8 +116,8 @@ fn money(out: &mut String, review: &Review) {
         line(out, "paid/need", &format!("{times:.3}, at most {at_most:.3} with what is in doubt"));
     }
     let saved = format!(
-        "prompt cache ${:.2} · batches {} · answer cache {}",
-        economy.prompt_cache_saved_usd,
+        "prompt cache {} · batches {} · answer cache {}",
+        dollars(economy.prompt_cache_saved_usd),
         format::money(economy.batches_saved),
         format::money(economy.answer_cache_saved)
     );
@@ -147,20 +146,6 @@ fn troubles(out: &mut String, review: &Review) {
     }
 }
 
-fn sub_batches(out: &mut String, review: &Review) {
-    let mut took: Vec<u64> = review.sub_batches.iter().filter_map(|sub| sub.took_ms).collect();
-    took.sort_unstable();
-    let (Some(longest), Some(median)) = (took.last(), took.get(took.len() / 2)) else { return };
-    let text = format!(
-        "{} ended, half of them within {}, the longest after {}; {} canceled as stuck",
-        took.len(),
-        format::span(*median),
-        format::span(*longest),
-        review.stuck_fires
-    );
-    line(out, "batches", &text);
-}
-
 /// Columns of the table of segments: heading and width.
 const COLUMNS: [(&str, usize); 8] = [
     ("requests", 10),
@@ -175,7 +160,7 @@ const COLUMNS: [(&str, usize); 8] = [
 
 fn segments(out: &mut String, review: &Review) {
     let by = harmless(review.by.as_deref().unwrap_or("segment"));
-    let names = review.segments.iter().map(|segment| width(&harmless(&segment.name)));
+    let names = review.segments.iter().map(|segment| width(&harmless(&shown(&segment.name))));
     let columns = names.max().unwrap_or(0).max(width(&by)).clamp(12, 40);
     let mut row = |name: &str, cells: [String; COLUMNS.len()]| {
         out.push_str(&fit(name, columns));
@@ -186,6 +171,6 @@ fn segments(out: &mut String, review: &Review) {
     };
     row(&by, COLUMNS.map(|(heading, _)| heading.to_owned()));
     for segment in &review.segments {
-        row(&harmless(&segment.name), segment.figures());
+        row(&harmless(&shown(&segment.name)), segment.figures());
     }
 }

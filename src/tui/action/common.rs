@@ -9,6 +9,12 @@ const A_LIST: &[Context] = &[Runs, Batches, Requests];
 /// Screens that are a list, or a list of knobs.
 const ROWS: &[Context] = &[Runs, Planner, Batches, Requests];
 
+/// What can be gone through by pages: those screens, and what is read.
+const BY_PAGES: &[Context] = &[Runs, Batches, Requests, Help, Reader];
+
+/// What has a beginning and an end.
+const TO_THE_ENDS: &[Context] = &[Runs, Planner, Batches, Requests, Help, Reader];
+
 const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 
 /// Screens about a run.
@@ -35,10 +41,10 @@ pub const FIRST: &[ActionInfo] = &[
 pub const LISTS: &[ActionInfo] = &[
     entry(Action::MoveDown, "move-down", &["down", "j"], "select the next row", None, ROWS),
     entry(Action::MoveUp, "move-up", &["up", "k"], "select the previous row", None, ROWS),
-    entry(Action::First, "first", &["home", "g"], "select the first row", None, ROWS),
-    entry(Action::Last, "last", &["end", "G"], "select the last row", None, ROWS),
-    entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, A_LIST),
-    entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, A_LIST),
+    entry(Action::First, "first", &["home", "g"], "go to the first row", None, TO_THE_ENDS),
+    entry(Action::Last, "last", &["end", "G"], "go to the last row", None, TO_THE_ENDS),
+    entry(Action::PageDown, "page-down", &["pagedown", "ctrl-f"], "go down by a page", None, BY_PAGES),
+    entry(Action::PageUp, "page-up", &["pageup", "ctrl-b"], "go up by a page", None, BY_PAGES),
     entry(
         Action::Filter,
         "filter",
@@ -96,8 +102,8 @@ pub const OVERLAYS: &[ActionInfo] = &[
     entry(Action::CloseHelp, "close-help", &["esc", "?", "f1", "q"], "close the help", Some("close"), &[Help]),
     entry(Action::HelpSearch, "help-search", &["/"], "search by name, key or text", Some("search"), &[Help]),
     entry(Action::CloseReader, "close-reader", &["esc", "q", "enter"], "close the text", Some("close"), &[Reader]),
-    entry(Action::ScrollDown, "scroll-down", &["down", "j", "pagedown"], "scroll down", Some("down"), &[Help, Reader]),
-    entry(Action::ScrollUp, "scroll-up", &["up", "k", "pageup"], "scroll up", Some("up"), &[Help, Reader]),
+    entry(Action::ScrollDown, "scroll-down", &["down", "j"], "scroll down", Some("down"), &[Help, Reader]),
+    entry(Action::ScrollUp, "scroll-up", &["up", "k"], "scroll up", Some("up"), &[Help, Reader]),
     entry(Action::KeepText, "keep-text", &["enter"], "keep the text of the field", Some("keep"), &[Field]),
     entry(Action::DropText, "drop-text", &["esc"], "give up the text of the field", Some("drop"), &[Field]),
     entry(Action::Drain, "drain", &["d"], "let what is in flight finish, then leave", Some("drain"), &[QuitDialog]),

@@ -164,6 +164,10 @@ pub enum Action {
     ReviveOrg,
     /// Select the next family of the selected org.
     NextFamily,
+    /// Show the next pictures.
+    NextPicture,
+    /// Show the pictures before.
+    PreviousPicture,
     /// Make the log pane bigger, biggest, and small again.
     LogSize,
     /// Scroll the log up.
@@ -206,6 +210,8 @@ pub enum Action {
     PanelDown,
     /// Scroll the panel up.
     PanelUp,
+    /// Read reasons, notes and risks of the plan in full.
+    ReadPlan,
     /// Launch what is planned; asks first.
     Launch,
     /// Send a few of the requests to measure what the plan assumes, asks first; stops those that are being sent.

@@ -13,6 +13,8 @@ use crate::tui::screens::planner::Piloting;
 use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::update::{LogMove, Reaction};
 use crate::tui::view;
+use crate::tui::view::layout::Density;
+use crate::tui::view::pictures::board::Board;
 
 /// What the live screen adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[
@@ -68,6 +70,15 @@ pub const ACTIONS: &[ActionInfo] = &[
         Some("family"),
         &[Live],
     ),
+    entry(
+        Action::NextPicture,
+        "next-picture",
+        &["v"],
+        "pace, limits, cost in pictures; the log",
+        Some("pictures"),
+        &[Live],
+    ),
+    entry(Action::PreviousPicture, "previous-picture", &["V"], "the pictures before", None, &[Live]),
     entry(Action::LogSize, "log-size", &["L"], "make the log bigger, full, small again", Some("log"), &[Live]),
     entry(Action::LogUp, "log-up", &["pageup"], "scroll the log up", None, &[Live, Log]),
     entry(Action::LogDown, "log-down", &["pagedown"], "scroll the log down", None, &[Live, Log]),
@@ -86,6 +97,32 @@ pub enum LogSize {
     Full,
 }
 
+/// Pictures that stand side by side where there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Page {
+    /// Rate and window over time, latencies.
+    #[default]
+    Pace,
+    /// What is left of every limit, and what became of the attempts.
+    Limits,
+    /// What was paid and is to come, and the sub-batches over time.
+    Cost,
+}
+
+impl Page {
+    /// All of them, in their order.
+    pub const ALL: [Page; 3] = [Page::Pace, Page::Limits, Page::Cost];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Page::Pace => "pace",
+            Page::Limits => "limits",
+            Page::Cost => "cost",
+        }
+    }
+}
+
 /// What the live screen remembers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LiveUi {
@@ -93,6 +130,8 @@ pub struct LiveUi {
     pub selected: Option<OrgId>,
     /// Which of the selected org's families the cap keys mean.
     pub family: usize,
+    /// Which pictures are asked for; `None` leaves it to the room there is, which may be the log alone.
+    pub page: Option<Page>,
     /// Size of the log pane.
     pub log_size: LogSize,
     /// The log is scrolled up and does not follow.
@@ -105,6 +144,10 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Action::CapUp | Action::CapDown => change_cap(ui, action == Action::CapUp, snapshot, now),
         Action::MoveToBatch => move_to_batch(ui, snapshot, now),
         Action::LogUp | Action::LogDown | Action::LogFollow | Action::LogSize => scroll(ui, action),
+        Action::NextPicture | Action::PreviousPicture => {
+            turn(ui, action == Action::NextPicture, snapshot);
+            Vec::new()
+        }
         Action::NextOrg | Action::PreviousOrg | Action::OrgRight | Action::OrgLeft | Action::NextFamily => {
             select(ui, action, snapshot);
             Vec::new()
@@ -119,11 +162,28 @@ fn move_to_batch(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reacti
     send(ui, Command::MoveToBatch { run: run.slot }, "move the rest to batches".to_owned(), None, now)
 }
 
+/// Turns to other pictures, round and round. Where they stand in place of the log, the log is one of the pages.
+fn turn(ui: &mut UiState, forward: bool, snapshot: &Snapshot) {
+    (ui.live.log_size, ui.live.log_scrolled) = (LogSize::Small, false);
+    let page = ui.live.page.take();
+    let in_place_of_log = view::layout::now(ui, snapshot).board == Board::Nothing;
+    let mut pages = Page::ALL.map(Some).to_vec();
+    if in_place_of_log {
+        pages.insert(0, None);
+    }
+    let shown = if in_place_of_log { page } else { Some(page.unwrap_or_default()) };
+    let at = pages.iter().position(|page| *page == shown).unwrap_or(0);
+    let n = pages.len();
+    let next = if forward { at + 1 } else { at + n - 1 } % n;
+    ui.live.page = pages.get(next).copied().flatten();
+}
+
 /// Scrolls the log pane, or changes its size.
 pub(super) fn scroll(ui: &mut UiState, action: Action) -> Vec<Reaction> {
     let live = &mut ui.live;
     match action {
         Action::LogSize => {
+            live.page = None;
             live.log_size = match live.log_size {
                 LogSize::Small => LogSize::Half,
                 LogSize::Half => LogSize::Full,
@@ -206,6 +266,19 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
         }
         Action::NextFamily if ui.selected_org(snapshot).is_none_or(|org| org.windows.len() < 2) => {
             Err("the selected org has one model family only".to_owned())
+        }
+        Action::NextPicture | Action::PreviousPicture => {
+            let layout = view::layout::now(ui, snapshot);
+            match (layout.board, layout.density) {
+                _ if snapshot.orgs.is_empty() => Err("there is no org to draw".to_owned()),
+                (_, Density::Minimal | Density::TooSmall) => Err("pictures need 80×24".to_owned()),
+                (Board::All, _) => Err("all pictures are in view already".to_owned()),
+                _ => Ok(()),
+            }
+        }
+        Action::LogUp | Action::LogDown if view::layout::now(ui, snapshot).log.height == 0 => {
+            let key = ui.keymap.hint(Action::LogSize);
+            Err(format!("the log is not in view; {key} shows it"))
         }
         Action::LogFollow if !ui.live.log_scrolled => Err("the log is being followed already".to_owned()),
         _ => Ok(()),

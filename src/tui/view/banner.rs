@@ -6,10 +6,11 @@ use crate::report::format;
 use crate::report::text::harmless;
 use crate::tui::TuiExit;
 use crate::tui::action::Action;
+use crate::tui::backstage::Driver;
 use crate::tui::screens::Screen;
 use crate::tui::state::{UiState, shown_run};
 
-use super::words::Weight;
+use super::words::{self, Weight};
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,8 @@ fn leaving(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
     let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
     let text = match ui.leaving? {
         TuiExit::Drained => {
-            format!("DRAINING: {} in flight finish, then this screen closes · q to stop now", format::count(in_flight))
+            let (n, key) = (format::count(in_flight), ui.keymap.hint(Action::Quit));
+            format!("DRAINING: {n} in flight finish, then this screen closes · {key} to stop now")
         }
         _ if snapshot.store.trouble.is_some() && snapshot.store.unsynced > 0 => {
             let n = format::count(snapshot.store.unsynced);
@@ -83,30 +85,45 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
     let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     let left = format::count(run.counts.open());
     let counts = &run.counts;
+    let quit = format!("press {} to leave", ui.keymap.hint(Action::Quit));
     match run.status {
         RunStatus::Finished if counts.refused + counts.invalid == 0 => {
-            Some(banner(Weight::Well, "FINISHED: every request succeeded — press q".to_owned()))
+            Some(banner(Weight::Well, format!("FINISHED: every request succeeded · {quit}")))
         }
         RunStatus::Finished => Some(banner(
             Weight::Well,
             format!(
-                "FINISHED: {} refused, {} invalid, all others succeeded — press q",
+                "FINISHED: {} refused, {} invalid, all others succeeded · {} shows them · {quit}",
                 format::count(counts.refused),
-                format::count(counts.invalid)
+                format::count(counts.invalid),
+                ui.keymap.hint(Action::ShowRequests),
             ),
         )),
         RunStatus::Incomplete => {
-            Some(banner(Weight::Waiting, format!("INCOMPLETE{because} · {left} requests left, resumable — press q")))
+            let resume = resumed_by(ui);
+            Some(banner(Weight::Waiting, format!("INCOMPLETE{because} · {left} requests left: {resume} · {quit}")))
         }
         _ if ui.engine_gone => Some(banner(
             Weight::Needy,
-            "THE ENGINE HAS ENDED: what was saved is safe, the run can be resumed — press q".to_owned(),
+            format!("THE ENGINE HAS ENDED: what was saved is safe, the run can be resumed · {quit}"),
         )),
         RunStatus::Holding => Some(banner(Weight::Needy, format!("HOLDING{because}"))),
-        RunStatus::Paused => Some(banner(Weight::Waiting, format!("PAUSED{because} — space to go on"))),
+        RunStatus::Paused => {
+            let key = ui.keymap.hint(Action::PauseRun);
+            Some(banner(Weight::Waiting, format!("PAUSED{because} · {key} to go on")))
+        }
         RunStatus::Draining if ui.leaving.is_none() => Some(banner(Weight::Waiting, format!("DRAINING{because}"))),
         RunStatus::Running => budget(ui, run).or_else(|| batches(ui, run)),
         RunStatus::Planned | RunStatus::Draining => None,
+    }
+}
+
+/// Where a run that came to rest is resumed, in keys.
+fn resumed_by(ui: &UiState) -> String {
+    let (runs, resume) = (ui.keymap.hint(Action::ShowRuns), ui.keymap.hint(Action::ResumeRun));
+    match ui.screen {
+        Screen::Runs => format!("{resume} resumes it"),
+        _ => format!("{runs} and {resume} resume it"),
     }
 }
 
@@ -116,7 +133,7 @@ fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
     let key = ui.keymap.hint(Action::ShowBatches);
     let open = || view.sub_batches.iter().filter(|sub| sub.status.is_open());
     if let Some((sub, question)) = view.sub_batches.iter().find_map(|sub| Some((sub, sub.question.as_deref()?))) {
-        let text = format!("SUB-BATCH {} ASKS: {} · {key} shows it", sub.index, harmless(question));
+        let text = format!("SUB-BATCH {} ASKS ({key} shows it): {}", sub.index, harmless(question));
         return Some(banner(Weight::Needy, text));
     }
     let oldest = open().max_by_key(|sub| sub.age_ms)?;
@@ -130,7 +147,7 @@ fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
         return Some(banner(
             Weight::Needy,
             format!(
-                "SUB-BATCH {} IS LEFT BEHIND: {age} old, no other took more than {longest}{then} · {key} shows it",
+                "SUB-BATCH {} IS LEFT BEHIND ({key} shows it): {age} old, no other took more than {longest}{then}",
                 oldest.index
             ),
         ));
@@ -139,7 +156,12 @@ fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
         let (n, requests) = (open().count(), format::count(run.n_in_batches()));
         banner(
             Weight::Waiting,
-            format!("WAITING FOR {n} SUB-BATCHES: {requests} requests, the oldest {age} old · {key} shows them"),
+            match n {
+                1 => format!("WAITING FOR A SUB-BATCH: {requests} requests, {age} old · {key} shows it"),
+                n => {
+                    format!("WAITING FOR {n} SUB-BATCHES: {requests} requests, the oldest {age} old · {key} shows them")
+                }
+            },
         )
     })
 }
@@ -160,7 +182,7 @@ fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
     let limit = budget.max_cost.map_or(String::new(), format::money);
     let out = format::money(budget.reserved);
     if budget.offers_batch {
-        let key = ui.keymap.hint(Action::MoveToBatch);
+        let key = key_on_live(ui, Action::MoveToBatch);
         let text = format!(
             "BUDGET: {used}{limit} used · {key} moves the rest to batches, half price · {out} more is out at the worst"
         );
@@ -171,6 +193,26 @@ fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
         Weight::Waiting,
         format!("BUDGET: {blocked} admits no more; waiting for what is out ({out} at the worst)"),
     ))
+}
+
+/// A key of the live screen, after the key that leads there from another.
+fn key_on_live(ui: &UiState, action: Action) -> String {
+    let key = ui.keymap.hint(action);
+    match ui.screen {
+        Screen::Live => key,
+        _ => format!("{} and {key}", ui.keymap.hint(Action::ShowLive)),
+    }
+}
+
+/// What the operator presses to bring a parked org back, from the screen that is shown.
+fn revival(ui: &UiState, selected: bool) -> String {
+    let here = words::revival(ui, selected);
+    match (ui.driver, ui.screen) {
+        (Driver::Here, screen) if screen != Screen::Live && !ui.read_only => {
+            format!("{} shows it: {here} there", ui.keymap.hint(Action::ShowLive))
+        }
+        _ => here,
+    }
 }
 
 /// Orgs that wait for the operator, by name; one line for all of them.
@@ -193,12 +235,17 @@ fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
             let others = snapshot.orgs.len() > 1 && open_elsewhere(snapshot);
             let rest = if others { " · its work goes to the others" } else { "" };
             let key = harmless(&org.key_env);
-            format!("{label} IS PARKED: {} — r revives it when selected · its key: {key}{rest}", why.as_str())
+            let selected = ui.selected_org(snapshot).is_some_and(|selected| selected.id == org.id);
+            let parts = [revival(ui, selected), if key.is_empty() { String::new() } else { format!("its key: {key}") }];
+            let parts: String = parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
+            format!("{label} IS PARKED: {}{parts}{rest}", why.as_str())
         }
         many => {
             let names: Vec<String> =
                 many.iter().map(|(org, why)| format!("{} ({})", harmless(&org.label), why.as_str())).collect();
-            format!("{} ORGS ARE PARKED — r revives the selected one: {}", many.len(), names.join(", "))
+            let revival = revival(ui, false);
+            let revival = if revival.is_empty() { revival } else { format!(" ({revival})") };
+            format!("{} ORGS ARE PARKED{revival}: {}", many.len(), names.join(", "))
         }
     };
     Some(banner(Weight::Needy, text))
@@ -274,8 +321,7 @@ mod tests {
             let sub = &mut view.sub_batches[4];
             (sub.status, sub.age_ms, sub.stuck_in_ms) = (SubBatchStatus::InProgress, Some(91_000), Some(30_000));
         });
-        let wanted =
-            "SUB-BATCH 4 IS LEFT BEHIND: 1m31s old, no other took more than 1m00s · is canceled by itself in 0:30 · 4";
+        let wanted = "SUB-BATCH 4 IS LEFT BEHIND (4 shows it): 1m31s old, no other took more than 1m00s · is canceled by itself in 0:30";
         assert!(said.iter().any(|text| text.starts_with(wanted)), "{said:?}");
         let said = with(|_, view| {
             ends(view, 0..4);
@@ -289,7 +335,10 @@ mod tests {
     #[test]
     fn a_question_comes_first_and_a_run_that_only_waits_says_for_what() {
         let said = with(|_, view| view.sub_batches[2].question = Some("canceled elsewhere?".to_owned()));
-        assert!(said.iter().any(|text| text.starts_with("SUB-BATCH 2 ASKS: canceled elsewhere?")), "{said:?}");
+        assert!(
+            said.iter().any(|text| text.starts_with("SUB-BATCH 2 ASKS (4 shows it): canceled elsewhere?")),
+            "{said:?}"
+        );
         let said = with(|run, view| {
             ends(view, 0..4);
             view.sub_batches[4].age_ms = Some(1_000);
@@ -297,6 +346,30 @@ mod tests {
             run.counts.in_flight = 0;
             view.n_open = run.counts.open();
         });
-        assert!(said.iter().any(|text| text.starts_with("WAITING FOR 1 SUB-BATCHES: ")), "{said:?}");
+        assert!(said.iter().any(|text| text.starts_with("WAITING FOR A SUB-BATCH: ")), "{said:?}");
+    }
+
+    #[test]
+    fn a_parked_org_is_told_with_the_keys_that_are_right_on_the_screen_that_is_shown() {
+        let snapshot = fixtures::parked_auth();
+        let parked = snapshot.orgs.iter().find(|org| matches!(org.condition, Condition::Parked { .. })).unwrap().id;
+        let said = |screen, selected, driver, read_only| {
+            let mut ui = UiState { screen, driver, read_only, ..UiState::default() };
+            ui.live.selected = selected;
+            let all = banners(&ui, &snapshot, Mono::ZERO).into_iter().map(|banner| banner.text);
+            all.filter(|text| text.contains("PARKED")).collect::<Vec<_>>().concat()
+        };
+        let live = said(Screen::Live, Some(parked), Driver::Here, false);
+        assert!(live.contains("auth · r revives it · its key: "), "{live}");
+        let live = said(Screen::Live, None, Driver::Here, false);
+        assert!(live.contains(" · select it, r revives it · "), "{live}");
+        for screen in [Screen::Runs, Screen::Planner, Screen::Batches, Screen::Requests, Screen::Log] {
+            let other = said(screen, None, Driver::Here, false);
+            assert!(other.contains(" · 3 shows it: select it, r revives it there · "), "{other}");
+        }
+        let elsewhere = said(Screen::Runs, None, Driver::Elsewhere, false);
+        assert!(elsewhere.contains("revive it where it is driven"), "{elsewhere}");
+        let read_only = said(Screen::Live, Some(parked), Driver::Here, true);
+        assert!(read_only.contains("read-only here") && !read_only.contains(" r "), "{read_only}");
     }
 }

@@ -60,7 +60,8 @@ fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, run: &RunView, density
         format::share(run.counts.done(), run.counts.total)
     } else {
         let more = more_runs(scene.snapshot);
-        format!("{more}{} · {}", run.path, harmless(&run.model))
+        let model = if run.model == "mixed" { "several models".into() } else { harmless(&run.model) };
+        format!("{more}{} · {model}", words::paths(run, density == Density::Full))
     };
     let right = banner::stale(scene.ui, scene.snapshot, scene.now).unwrap_or(right);
     let state = format!("  {} {}", word.glyph, word.short);

@@ -63,6 +63,7 @@ pub fn at(ui: &UiState, snapshot: &Snapshot, column: u16, row: u16) -> Option<Ta
         None if layout.tabs.contains(here) => tabs::hit(&ui.keymap, layout.tabs, here).map(Target::Screen),
         None => match ui.screen {
             Screen::Runs => runs::hit(ui, layout.middle(), here),
+            Screen::Live if layout.pages.contains(here) => Some(Target::Press(Action::NextPicture)),
             Screen::Live if layout.log.contains(here) => Some(Target::Log),
             Screen::Live => layout.cells.iter().find(|cell| cell.area.contains(here)).map(|cell| Target::Org(cell.ix)),
             Screen::Batches => batches::hit(ui, snapshot, layout.middle(), here),

@@ -5,10 +5,10 @@
 use ratatui::layout::Rect;
 
 use crate::model::Snapshot;
-use crate::tui::screens::live::LogSize;
+use crate::tui::screens::live::{LogSize, Page};
 use crate::tui::state::UiState;
 
-use super::pictures::{board, headroom, rate_window};
+use super::pictures::board::{self, Board};
 
 /// How much can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,8 @@ const PANE_COLUMNS: u16 = 38;
 const LOG_ROWS_MIN: u16 = 4;
 /// Rows of the log that pictures leave.
 const LOG_ROWS_WITH_PICTURES: u16 = 6;
+/// Rows of a page of pictures that takes the place of the log, with the names of the pages.
+const PAGE_ROWS: u16 = 9;
 
 /// How the orgs are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +85,10 @@ pub struct Layout {
     pub cells: Vec<OrgCell>,
     /// The line that says how many orgs have none; empty when all have one.
     pub more: Rect,
+    /// Which pictures are in view.
+    pub board: Board,
+    /// The names of the pages of pictures; empty when all pictures or none are in view.
+    pub pages: Rect,
     /// The pictures, where there is room for them.
     pub pictures: Rect,
     /// The log, with its title.
@@ -150,6 +156,8 @@ pub fn place(area: Rect, ui: &UiState, snapshot: &Snapshot, n_banners: usize) ->
         shape: OrgShape::Rows { lines: 1 },
         cells: Vec::new(),
         more: Rect::default(),
+        board: Board::Nothing,
+        pages: Rect::default(),
         pictures: Rect::default(),
         log: Rect::default(),
         status: Rect::default(),
@@ -192,6 +200,7 @@ fn place_log(layout: &mut Layout, rest: &mut Rect, ui: &UiState, snapshot: &Snap
         (_, LogSize::Full) => rest.height,
         (_, LogSize::Half) => rest.height / 2,
         (Density::Minimal, LogSize::Small) => 0,
+        (_, LogSize::Small) if ui.live.page.is_some() => PAGE_ROWS.min(rest.height),
         (_, LogSize::Small) => LOG_ROWS_MIN.min(rest.height),
     };
     let room = rest.height - log_min;
@@ -201,13 +210,30 @@ fn place_log(layout: &mut Layout, rest: &mut Rect, ui: &UiState, snapshot: &Snap
     if layout.density == Density::Minimal && ui.live.log_size == LogSize::Small && layout.log.height < 3 {
         layout.log = Rect::default();
     }
-    if layout.density == Density::Full && ui.live.log_size == LogSize::Small && !snapshot.orgs.is_empty() {
-        let orgs = &snapshot.orgs;
-        let wanted = board::rows_wanted(rest.width, headroom::rows_wanted(orgs), whole_number(orgs.len()));
-        let pictures = layout.log.height.saturating_sub(LOG_ROWS_WITH_PICTURES).min(wanted);
-        if pictures >= rate_window::ROWS_MIN {
-            layout.pictures = cut_top(&mut layout.log, pictures);
-        }
+    if layout.density > Density::Minimal && ui.live.log_size == LogSize::Small && !snapshot.orgs.is_empty() {
+        place_pictures(layout, ui.live.page, snapshot);
+    }
+}
+
+/// Pictures above the log where both have room, all of them or a page; else a page in place of the log, when one is asked
+/// for.
+fn place_pictures(layout: &mut Layout, page: Option<Page>, snapshot: &Snapshot) {
+    let room = match layout.density {
+        Density::Full => layout.log.height.saturating_sub(LOG_ROWS_WITH_PICTURES),
+        _ => 0,
+    };
+    let room = room.min(board::rows_wanted(layout.log.width, &snapshot.orgs));
+    if board::has_room_for_all(layout.log.width, room, &snapshot.orgs) {
+        layout.board = Board::All;
+        layout.pictures = cut_top(&mut layout.log, room);
+    } else if room >= board::ROWS_MIN {
+        layout.board = Board::Page(page.unwrap_or_default());
+        layout.pictures = cut_top(&mut layout.log, room);
+        layout.pages = cut_top(&mut layout.pictures, 1);
+    } else if let Some(page) = page.filter(|_| layout.log.height > 0) {
+        layout.board = Board::Page(page);
+        layout.pictures = std::mem::take(&mut layout.log);
+        layout.pages = cut_top(&mut layout.pictures, 1);
     }
 }
 
@@ -273,10 +299,15 @@ fn grid(area: Rect, n: usize, columns: usize) -> Vec<OrgCell> {
         .collect()
 }
 
+/// Where everything goes on the screen as it is now.
+pub fn now(ui: &UiState, snapshot: &Snapshot) -> Layout {
+    let area = Rect { x: 0, y: 0, width: ui.size.0, height: ui.size.1 };
+    place(area, ui, snapshot, super::banner::wanted(ui, snapshot))
+}
+
 /// How many orgs stand side by side now.
 pub fn org_columns(ui: &UiState, snapshot: &Snapshot) -> usize {
-    let area = Rect { x: 0, y: 0, width: ui.size.0, height: ui.size.1 };
-    match place(area, ui, snapshot, super::banner::wanted(ui, snapshot)).shape {
+    match now(ui, snapshot).shape {
         OrgShape::Panes { columns } => columns,
         OrgShape::Rows { .. } => 1,
     }
@@ -291,8 +322,10 @@ mod tests {
     #[test]
     fn t2_everything_lies_inside_the_frame_and_nothing_overlaps_at_any_size() {
         for (name, snapshot) in fixtures::all() {
-            for log_size in [LogSize::Small, LogSize::Half, LogSize::Full] {
-                let ui = UiState { live: LiveUi { log_size, ..LiveUi::default() }, ..UiState::default() };
+            let pages = Page::ALL.map(|page| (LogSize::Small, Some(page)));
+            let logs = [LogSize::Small, LogSize::Half, LogSize::Full].map(|log_size| (log_size, None));
+            for (log_size, page) in logs.into_iter().chain(pages) {
+                let ui = UiState { live: LiveUi { log_size, page, ..LiveUi::default() }, ..UiState::default() };
                 for (columns, rows) in (0..=130).step_by(10).flat_map(|c| (0..=60).map(move |r| (c, r))) {
                     let frame = Rect::new(0, 0, columns, rows);
                     let layout = place(frame, &ui, &snapshot, 2);
@@ -302,6 +335,7 @@ mod tests {
                         layout.banners,
                         layout.heading,
                         layout.more,
+                        layout.pages,
                         layout.pictures,
                         layout.log,
                         layout.status,

@@ -8,7 +8,11 @@ use crate::report::text::{fit, fit_right, harmless, width};
 use crate::tui::action::Action;
 use crate::tui::backstage::Driver;
 use crate::tui::log::records::{LogStatus, short_target};
+use crate::tui::screens::live::Page;
+use crate::tui::valid::valid;
 
+use super::layout::Layout;
+use super::pictures::board::{Board, strip};
 use super::{Scene, put, put_right, rule, styled};
 
 /// Columns from which the parts of the program stand beside the records.
@@ -18,26 +22,35 @@ const NAMED: u16 = 150;
 /// Columns that the parts take.
 const PARTS: u16 = 34;
 
-/// Draws the pane: a rule with its title, then the newest records.
-pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
+/// Draws the pane: a rule with its title, then the newest records. Where pictures can take its place, the title names them.
+pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
+    let area = layout.log;
     if area.height < 2 {
         return;
     }
+    let title = |buf: &mut Buffer, says: &str| {
+        if layout.board == Board::Nothing && valid(Action::NextPicture, scene.ui, scene.snapshot).is_ok() {
+            let names = Page::ALL.map(|page| (page.as_str(), false));
+            strip(buf, scene, area, [("log", true)].iter().chain(&names), says);
+        } else {
+            let text = format!("── log {says}");
+            put(buf, area, 0, [styled(rule(&text, usize::from(area.width)), scene.theme.frame)]);
+        }
+    };
     let elsewhere = match scene.ui.driver {
         Driver::Elsewhere => "another process drives the run, and keeps its log",
         Driver::Nobody => "nobody drives the run: its log is with the process that drove it",
         Driver::Here | Driver::Nothing => "",
     };
     if !elsewhere.is_empty() {
-        put(buf, area, 0, [styled(rule("── log ", usize::from(area.width)), scene.theme.frame)]);
+        title(buf, "");
         let key = scene.ui.keymap.hint(Action::ShowLog);
         let text = format!(" {elsewhere}; {key} shows that of this console");
         put(buf, Rect { y: area.y + 1, height: 1, ..area }, 0, [styled(text, scene.theme.dim)]);
         return;
     }
     let view = scene.ui.log.view(false);
-    let title = format!("── log {}", says(scene, &scene.log.status(&view)));
-    put(buf, area, 0, [styled(rule(&title, usize::from(area.width)), scene.theme.frame)]);
+    title(buf, &says(scene, &scene.log.status(&view)));
     scene.log.pane(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
 }
 

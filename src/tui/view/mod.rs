@@ -24,6 +24,8 @@ pub mod tabs;
 pub mod words;
 
 #[cfg(test)]
+mod live_tests;
+#[cfg(test)]
 mod matrix;
 #[cfg(test)]
 mod screenshots;
@@ -107,8 +109,11 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>) {
             Screen::Planner => planner::render(buf, scene, middle),
             Screen::Live => {
                 orgs(buf, scene, &layout);
-                pictures::board::render(buf, scene, layout.pictures);
-                log::pane(buf, scene, layout.log);
+                if let pictures::board::Board::Page(page) = layout.board {
+                    pictures::board::pages(buf, scene, layout.pages, page);
+                }
+                pictures::board::render(buf, scene, layout.pictures, layout.board);
+                log::pane(buf, scene, &layout);
             }
             Screen::Batches => batches::render(buf, scene, &scene.ui.batches, middle),
             Screen::Requests => requests::render(buf, scene, middle),

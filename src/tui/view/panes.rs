@@ -15,6 +15,9 @@ use super::{Scene, bars, frame, put, put_right, styled};
 /// Columns of the names on the left.
 const NAME: usize = 9;
 
+/// Most windows of an org that have a line; the pane has no more room.
+const WINDOWS: usize = 2;
+
 /// Share of the tightest limit from which on others' use of it is shown.
 const SHOWN_FROM: f64 = 0.05;
 
@@ -25,7 +28,7 @@ const SHOWN_FROM: f64 = 0.05;
 /// │ ◆ backing off 0:42 (rate-limited)      │
 /// │ in flight    0/50   ▒▒▒▒▒▒···· cap 100 │   in flight, window, what is left to the ceiling
 /// │ headroom   0 % ··············· out-tok │   the tightest limiter, then the others
-/// │          62 % reqs                     │
+/// │                              62 % reqs │
 /// │ 429        180 steady   32 ramp        │
 /// │ errors       4 529    0 5xx    0 net   │
 /// │ latency   1.5s p50 3.0s p95            │
@@ -37,7 +40,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, cell: &OrgCell) {
     let Some(org) = scene.snapshot.orgs.get(cell.ix) else { return };
     let theme = scene.theme;
     let selected = scene.ui.selected_ix(scene.snapshot) == cell.ix;
-    let word = words::condition(org, scene.ui.age_ms(scene.now));
+    let word = words::org(scene, org, selected);
     let edge = match (selected, word.weight) {
         (true, _) => theme.selected,
         (false, words::Weight::Needy) => theme.bad,
@@ -88,10 +91,12 @@ impl Rows<'_> {
 fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool) {
     let theme = scene.theme;
     let several = org.windows.len() > 1;
-    // Two families at the most have a line; the pane has no more room.
     let first = if several && selected { scene.ui.live.family % org.windows.len() } else { 0 };
     let shown: Vec<&WindowView> =
-        org.windows.iter().skip(first.min(org.windows.len().saturating_sub(2))).take(2).collect();
+        org.windows.iter().skip(first.min(org.windows.len().saturating_sub(WINDOWS))).take(WINDOWS).collect();
+    // Every pane has the lines of the one that has most, so that the same figure stands in the same row of all.
+    let most = scene.snapshot.orgs.iter().map(|org| org.windows.len()).max().unwrap_or(0).min(WINDOWS);
+    let blank = most.saturating_sub(shown.len());
     for window in shown {
         let meant = selected && several && scene.ui.selected_window(scene.snapshot).is_some_and(|(_, w)| w == window);
         let name = match (several, meant) {
@@ -115,6 +120,9 @@ fn windows(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView, selected: bool
         }
         line.push(cap);
         rows.line(line);
+    }
+    for _ in 0..blank {
+        rows.line([]);
     }
 }
 
@@ -156,16 +164,29 @@ fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     line.push(styled(format!(" {tightest}"), theme.dim));
     line.push(styled(mark, theme.strong));
     rows.line(line);
-    let colleague = org.limiters.first().filter(|limiter| limiter.foreign >= SHOWN_FROM);
-    let colleague = colleague.map(|limiter| format!("others use {}", format::percent(limiter.foreign)));
-    let others: Vec<String> = org
+    let others = others(org, rows.width());
+    put_right(rows.buf, rows.area, rows.at, [styled(others, theme.dim)]);
+    rows.line([]);
+}
+
+/// What others use of the tightest limit, or else the limits that are not the tightest, as many as `columns` columns hold
+/// whole; of the rest, how many.
+fn others(org: &OrgView, columns: usize) -> String {
+    if let Some(tightest) = org.limiters.first().filter(|limiter| limiter.foreign >= SHOWN_FROM) {
+        return format!("others use {}", format::percent(tightest.foreign));
+    }
+    let each: Vec<String> = org
         .limiters
         .iter()
-        .skip(if colleague.is_some() { usize::MAX } else { 1 })
+        .skip(1)
         .map(|limiter| format!("{} {}", format::percent(limiter.headroom), words::limiter(limiter.limiter)))
-        .chain(colleague)
         .collect();
-    rows.line([styled(" ".repeat(NAME), theme.dim), styled(format!(" {}", others.join(" · ")), theme.dim)]);
+    let told = |n: usize| {
+        let hidden = each.len() - n;
+        let more = (hidden > 0).then(|| format!("+{hidden}"));
+        each.iter().take(n).cloned().chain(more).collect::<Vec<_>>().join(" · ")
+    };
+    (0..=each.len()).rev().map(told).find(|text| text::width(text) <= columns).unwrap_or_default()
 }
 
 fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {

@@ -37,7 +37,7 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout, lines: u16) 
     for cell in &layout.cells {
         let Some(org) = scene.snapshot.orgs.get(cell.ix) else { continue };
         let selected = scene.ui.selected_ix(scene.snapshot) == cell.ix;
-        let word = words::condition(org, scene.ui.age_ms(scene.now));
+        let word = words::org(scene, org, selected);
         let row = Row { org, word, selected, label };
         if minimal {
             row.minimal(buf, scene, cell.area);
@@ -186,7 +186,7 @@ fn short(n: u32) -> String {
 fn more(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
     let shown = |ix: usize| layout.cells.iter().any(|cell| cell.ix == ix);
     let hidden = scene.snapshot.orgs.iter().enumerate().filter(|(ix, _)| !shown(*ix));
-    let words: Vec<Word> = hidden.map(|(_, org)| words::condition(org, scene.ui.age_ms(scene.now))).collect();
+    let words: Vec<Word> = hidden.map(|(_, org)| words::org(scene, org, false)).collect();
     let Some(worst) = words.iter().max_by_key(|word| word.weight) else { return };
     let style = if worst.weight >= Weight::Waiting { worst.style(scene.theme) } else { scene.theme.dim };
     let text = format!("  +{} more, worst: {} {}", words.len(), worst.glyph, worst.short);

@@ -31,7 +31,13 @@ pub(super) fn two_records() -> Records {
     records
 }
 
-fn drawn(snapshot: &Snapshot, ui: UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
+pub(super) fn drawn(
+    snapshot: &Snapshot,
+    ui: UiState,
+    (columns, rows): (u16, u16),
+    theme: ThemeName,
+    ascii: bool,
+) -> Buffer {
     let ui = UiState { size: (columns, rows), ..ui };
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
     let scene = Scene { ui: &ui, snapshot, theme: &Theme::of(theme), log: &two_records(), ascii, now: Mono::ZERO };
@@ -84,7 +90,7 @@ pub(super) fn looks_of(buf: &Buffer) -> String {
     out
 }
 
-fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
+pub(super) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
     text_of(&drawn(snapshot, ui, size, ThemeName::Dark, false))
 }
 
@@ -274,7 +280,7 @@ fn every_org_and_its_state_is_seen_from_80_by_24() {
         for size in [COMPACT, FULL, WIDE] {
             let shown = screen(&snapshot, UiState::default(), size);
             for org in &snapshot.orgs {
-                let word = words::condition(org, 0);
+                let word = words::condition(org, 0, String::new());
                 assert!(shown.contains(&format!("{} {}", word.glyph, word.short)), "{name} {size:?} {word:?}\n{shown}");
             }
         }
@@ -312,7 +318,7 @@ fn keys_without_a_glyph_in_ascii_are_named_and_long_names_in_the_help_keep_their
     let (ui, busy) = (UiState::default(), fixtures::busy());
     let plain = text_of(&drawn(&busy, ui, (200, 40), ThemeName::Mono, true));
     let bar = plain.lines().last().unwrap();
-    assert!(!bar.contains(" v ") && !bar.contains(" ^ "), "{bar}");
+    assert!(bar.contains(" down next org") && !bar.contains(" ^ "), "{bar}");
     let longest = crate::tui::action::registry().map(|info| info.name.len()).max();
     assert!(longest.unwrap() <= crate::tui::view::help::NAMES, "{longest:?}");
     let ui = UiState { screen: crate::tui::screens::Screen::Log, ..help("", false) };
@@ -399,7 +405,7 @@ fn the_mouse_finds_what_is_drawn() {
 #[test]
 fn a_countdown_goes_down_between_two_pictures() {
     let snapshot = fixtures::storm();
-    assert_eq!(words::condition(&snapshot.orgs[1], 0).short, "backing off 0:42");
-    assert_eq!(words::condition(&snapshot.orgs[1], 2_000).short, "backing off 0:40");
-    assert_eq!(words::condition(&snapshot.orgs[1], 60_000).short, "backing off 0:00");
+    assert_eq!(words::condition(&snapshot.orgs[1], 0, String::new()).short, "backing off 0:42");
+    assert_eq!(words::condition(&snapshot.orgs[1], 2_000, String::new()).short, "backing off 0:40");
+    assert_eq!(words::condition(&snapshot.orgs[1], 60_000, String::new()).short, "backing off 0:00");
 }

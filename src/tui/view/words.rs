@@ -2,11 +2,16 @@
 
 use ratatui::style::Style;
 
-use crate::model::snapshot::{Condition, OrgView};
+use crate::model::snapshot::{Condition, OrgView, RunView};
 use crate::model::{RunStatus, limits::Limiter};
 use crate::report::format;
 use crate::report::text::{harmless, width};
+use crate::tui::action::Action;
+use crate::tui::backstage::Driver;
+use crate::tui::state::UiState;
 use crate::tui::theme::Theme;
+
+use super::Scene;
 
 /// How much a state wants the operator's eye; the larger, the more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +37,7 @@ pub struct Word {
     pub short: String,
     /// The state in full: `easing: colleague active`.
     pub full: String,
-    /// Why, or what to do: `headroom 9 %`, `press r to revive`. Empty when there is nothing to add.
+    /// Why, or what to do: `headroom 9 %`, `r revives it`. Empty when there is nothing to add.
     pub why: String,
     /// How much it matters.
     pub weight: Weight,
@@ -70,8 +75,26 @@ impl Word {
     }
 }
 
-/// What an org does. Waits are aged by `age_ms`, the time since the picture was made.
-pub fn condition(org: &OrgView, age_ms: u64) -> Word {
+/// What brings an org back that takes no work, in words: a key where one does it.
+pub fn revival(ui: &UiState, selected: bool) -> String {
+    let key = ui.keymap.hint(Action::ReviveOrg);
+    match ui.driver {
+        Driver::Nobody | Driver::Nothing => String::new(),
+        Driver::Elsewhere => "revive it where it is driven".to_owned(),
+        Driver::Here if ui.read_only => "read-only here".to_owned(),
+        Driver::Here if key.is_empty() => "revive-org has no key".to_owned(),
+        Driver::Here if selected => format!("{key} revives it"),
+        Driver::Here => format!("select it, {key} revives it"),
+    }
+}
+
+/// What an org does, as the live screen says it: with what brings it back. Waits are aged by the age of the picture.
+pub(super) fn org(scene: &Scene<'_>, org: &OrgView, selected: bool) -> Word {
+    condition(org, scene.ui.age_ms(scene.now), revival(scene.ui, selected))
+}
+
+/// What an org does. Waits are aged by `age_ms`, the time since the picture was made; `revival` is what brings it back.
+pub fn condition(org: &OrgView, age_ms: u64, revival: String) -> Word {
     let left = |ms: u64| format::countdown(ms.saturating_sub(age_ms));
     match &org.condition {
         Condition::Idle => Word::new('○', Weight::Quiet, "idle", ""),
@@ -86,10 +109,10 @@ pub fn condition(org: &OrgView, age_ms: u64) -> Word {
             Word::new('◆', Weight::Waiting, format!("backing off {}", left(*for_ms)), harmless(why))
         }
         Condition::Parked { why, for_ms: None } => {
-            Word::new('■', Weight::Needy, format!("parked: {}", why.as_str()), "press r to revive")
+            Word::new('■', Weight::Needy, format!("parked: {}", why.as_str()), revival)
         }
         Condition::Parked { why, for_ms: Some(ms) } => {
-            let word = Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), "r revives");
+            let word = Word::new('■', Weight::Waiting, format!("parked: {}", why.as_str()), revival);
             Word { full: format!("{} {}", word.short, left(*ms)), ..word }
         }
         Condition::AtLimit { limiter: which, headroom } => {
@@ -107,7 +130,7 @@ pub fn condition(org: &OrgView, age_ms: u64) -> Word {
             let why = format!("{in_flight} in flight finish");
             Word::new('≡', Weight::Waiting, "draining", why)
         }
-        Condition::Paused => Word::new('=', Weight::Waiting, "paused", "press r to go on"),
+        Condition::Paused => Word::new('=', Weight::Waiting, "paused", revival),
     }
 }
 
@@ -121,6 +144,19 @@ pub fn status(status: RunStatus) -> Word {
         RunStatus::Draining => Word::new('▼', Weight::Waiting, "draining", ""),
         RunStatus::Incomplete => Word::new('■', Weight::Waiting, "incomplete", ""),
         RunStatus::Finished => Word::new('✓', Weight::Well, "finished", ""),
+    }
+}
+
+/// The paths that a run's requests go, with their numbers where there is room: the path that was chosen for the run is not
+/// the whole truth when some of them go the other way.
+pub fn paths(run: &RunView, numbers: bool) -> String {
+    let Some(view) = &run.batches else { return run.path.to_string() };
+    let batch = view.n_harvested.saturating_add(view.n_open).saturating_add(view.n_planned);
+    let sync = run.counts.total.saturating_sub(run.counts.cached).saturating_sub(batch);
+    match (sync, batch) {
+        (0, _) | (_, 0) => run.path.to_string(),
+        _ if numbers => format!("sync {} + batch {}", format::count(sync), format::count(batch)),
+        _ => "sync + batch".to_owned(),
     }
 }
 

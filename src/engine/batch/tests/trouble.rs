@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::world::{HOUR, RUN, Weather, World};
-use crate::model::{Command, Mono, OrgId, SubBatchStatus};
+use super::world::{HOUR, RUN, Weather, World, error};
+use crate::engine::park;
+use crate::model::{AccountTrouble, Command, Mono, OrgId, SubBatchStatus};
 
 #[test]
 fn one_of_an_earlier_session_that_ended_long_ago_is_harvested_and_never_called_stuck() {
@@ -33,6 +34,21 @@ fn l10_a_key_that_is_revoked_midway_parks_its_org_and_the_run_ends_resumable_whe
     world.restart(false);
     assert_eq!(world.run(), 0);
     assert_eq!(world.n_creates, 12);
+    world.check_books();
+}
+
+#[test]
+fn b7_sub_batches_of_an_org_without_credit_are_waited_for_while_the_api_tells_of_them() {
+    // Those of the org without credit end last, when nothing else is waited for.
+    let mut world = World::new(90, 10, Weather::default(), 3);
+    world.run_until(|world| world.n_creates >= 9);
+    for batch in world.batches.iter_mut().filter(|batch| batch.org == OrgId(1)) {
+        batch.ends = Some(batch.created + HOUR * 2);
+    }
+    let (now, too_low) = (world.clock(), error("invalid_request_error"));
+    park::for_account(&mut world.state, OrgId(1), AccountTrouble::Credit, &too_low, now, &mut Vec::new());
+    assert_eq!(world.run(), 0);
+    assert_eq!(world.n_creates, 9);
     world.check_books();
 }
 

@@ -19,8 +19,9 @@ use crate::tui::action::{Action, ActionInfo, destroying, entry as action};
 use crate::tui::backstage::Errand;
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
-use crate::tui::state::{Ask, Deed, Tone, UiState};
+use crate::tui::state::{Ask, Deed, Overlay, Tone, UiState};
 use crate::tui::update::Reaction;
+use crate::tui::view;
 
 pub use draft::{Audited, Draft, Learnt, OrgChoice, Panel};
 pub use knob::Knob;
@@ -47,6 +48,7 @@ pub const ACTIONS: &[ActionInfo] = &[
     action(Action::KnobUp, "knob-up", &["right", "+", "=", "space", "l"], "turn the knob up", Some("turn"), &[Planner]),
     action(Action::KnobDown, "knob-down", &["left", "-", "h"], "turn the knob down", None, &[Planner]),
     action(Action::EditKnob, "edit-knob", &["e"], "type the value of the knob", Some("type"), &[Planner]),
+    action(Action::ReadPlan, "read-plan", &["i"], "read reasons, notes and risks in full", Some("in full"), &[Planner]),
     action(Action::NextPanel, "next-panel", &["tab"], "table, chart, rules, figures, audit", Some("panel"), &[Planner]),
     action(Action::PreviousPanel, "previous-panel", &["backtab"], "the panel before", None, &[Planner]),
     action(Action::PanelDown, "panel-down", &["pagedown", "J"], "scroll the panel down", None, &[Planner]),
@@ -98,6 +100,10 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
         Action::NextPanel => draft.show(draft.panel.next()),
         Action::PreviousPanel => draft.show(draft.panel.previous()),
         Action::PanelDown => draft.scroll = draft.scroll.saturating_add(1),
+        Action::ReadPlan => {
+            let lines = view::planner::in_full(draft, &ui.planner.pilot);
+            ui.overlay = Some(Overlay::Reader { title: "the plan in full", lines, scroll: 0 });
+        }
         Action::Launch => {
             let question = launch::question(draft);
             if draft.dollars_to_type().is_none() {

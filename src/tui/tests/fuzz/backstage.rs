@@ -18,7 +18,7 @@ pub(super) const TEXTS: [&str; 6] =
 pub(super) fn picture(rng: &mut Rng) -> Snapshot {
     let mut all: Vec<Snapshot> = fixtures::all().into_iter().map(|(_, snapshot)| snapshot).collect();
     // Sub-batches are what most can be destroyed of.
-    all.extend([fixtures::batches(), fixtures::batches(), fixtures::batches()]);
+    all.extend(std::iter::repeat_n(fixtures::batches(), 8));
     let mut picture = all.swap_remove(rng.below(all.len()));
     if let Some(run) = picture.runs.first_mut()
         && rng.percent(20)

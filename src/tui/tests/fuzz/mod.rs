@@ -8,7 +8,7 @@ mod backstage;
 mod rng;
 mod rules;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +40,7 @@ const STEPS: usize = 120;
 /// What the operators came by, all together.
 #[derive(Debug, Default)]
 struct Seen {
-    gates: BTreeSet<String>,
-    agreed: BTreeSet<String>,
+    agreed: BTreeMap<String, u32>,
     screens: BTreeSet<String>,
     contexts: BTreeSet<Context>,
     errands: BTreeSet<String>,
@@ -214,7 +213,9 @@ impl World {
             return Some(Msg::Answered { ticket, outcome: backstage::outcome(&mut self.rng) });
         }
         let at = self.rng.below(self.errands.len().max(1));
-        let (ticket, errand) = self.errands.remove(at)?;
+        // A run that was asked for long ago may come at any time.
+        let late = self.rng.percent(15).then(|| (0, Errand::Open { dir: "/late".into() }));
+        let (ticket, errand) = late.or_else(|| self.errands.remove(at))?;
         let answer = backstage::answer(&mut self.rng, &errand, &self.engine.handle());
         if let Answer::Attached(Ok(_)) | Answer::Piloting(Ok(_)) = &answer {
             self.run_no += 1;
@@ -240,7 +241,7 @@ impl World {
         let (after, errands) = (&self.ui, &self.agreed[..]);
         let step = Step { wish: &wish, before: &before, after, newest, question_is_of_this_run, errands };
         step.hold(&reactions);
-        self.look_at_the_overlay(&before, seen);
+        self.look_at_the_overlay(&before);
         seen.screens.insert(name(&self.ui.screen));
         seen.contexts.insert(self.ui.context());
         let left = !exits(&reactions).is_empty();
@@ -257,14 +258,16 @@ impl World {
                 _ => {}
             }
         }
-        self.draw();
+        if self.rng.percent(50) {
+            self.draw();
+        }
         !left
     }
 
     fn note(&mut self, wish: &Wish, seen: &mut Seen) {
         let Some(deed) = &wish.agreed else { return };
         if let Some(Overlay::Confirm { ask, .. }) = &self.ui.overlay {
-            seen.agreed.insert(name(&ask.gate));
+            *seen.agreed.entry(name(&ask.gate)).or_default() += 1;
         }
         if let Deed::Errand { errand, .. } = deed {
             self.agreed.push(errand.clone());
@@ -272,16 +275,15 @@ impl World {
     }
 
     /// Whatever opens has its focus on what changes nothing.
-    fn look_at_the_overlay(&mut self, before: &UiState, seen: &mut Seen) {
+    fn look_at_the_overlay(&mut self, before: &UiState) {
         let Some(overlay) = &self.ui.overlay else { return };
         let kind = std::mem::discriminant(overlay);
         if before.overlay.as_ref().map(std::mem::discriminant) == Some(kind) {
             return;
         }
         assert_eq!(overlay.focus(), 0, "{overlay:?}");
-        if let Overlay::Confirm { ask, .. } = overlay {
+        if matches!(overlay, Overlay::Confirm { .. }) {
             self.asked_of = self.run_no;
-            seen.gates.insert(name(&ask.gate));
         }
     }
 
@@ -328,9 +330,8 @@ fn seeds(ours: std::ops::Range<u64>) -> std::ops::Range<u64> {
 
 #[test]
 fn operators_who_go_mad_break_nothing_destroy_nothing_and_change_nothing_that_they_may_not() {
-    let seen = operators(seeds(0..120));
+    let seen = operators(seeds(0..300));
     // They have to come by everything, or they prove nothing.
-    assert_eq!(seen.gates.len(), Gate::ALL.len(), "{:?}", seen.gates);
     assert_eq!(seen.agreed.len(), Gate::ALL.len(), "{:?}", seen.agreed);
     assert_eq!(seen.screens.len(), Screen::ALL.len(), "{:?}", seen.screens);
     assert_eq!(seen.contexts.len(), Context::ALL.len(), "{:?}", seen.contexts);

@@ -17,11 +17,29 @@ use super::titled;
 const NAME: usize = 12;
 /// Columns of everything but the name and the gauge.
 const FIGURES: usize = 8 + 6 + 3 + 14 + 12;
+/// Columns below which a limit has its gauge and its share, and no figures.
+const NARROW: usize = 64;
 
 /// Rows that it wants: the title, and a row for each limiter.
 pub fn rows_wanted(orgs: &[OrgView]) -> u16 {
     let rows: usize = orgs.iter().map(|org| org.limiters.len().max(1)).sum();
     u16::try_from(rows + 1).unwrap_or(u16::MAX)
+}
+
+/// How many rows each org gets of those that there are: all of its limiters if they have room, else the same number as the
+/// others. The tightest limiter of an org comes first, so that is what is left.
+fn shares(orgs: &[OrgView], rows: u16) -> Vec<usize> {
+    let wanted: Vec<usize> = orgs.iter().map(|org| org.limiters.len().max(1)).collect();
+    let mut each = vec![0; orgs.len()];
+    let mut left = usize::from(rows);
+    while left > 0 && each.iter().zip(&wanted).any(|(got, wanted)| got < wanted) {
+        for (got, wanted) in each.iter_mut().zip(&wanted) {
+            if left > 0 && *got < *wanted {
+                (*got, left) = (*got + 1, left - 1);
+            }
+        }
+    }
+    each
 }
 
 /// Draws it.
@@ -35,20 +53,18 @@ pub fn rows_wanted(orgs: &[OrgView]) -> u16 {
 /// ```
 pub fn render(buf: &mut Buffer, area: Rect, orgs: &[OrgView], aged_ms: u64, theme: &Theme) {
     let body = titled(buf, area, "headroom", "left of each limit, and when it is whole again", theme);
+    let columns = usize::from(body.width);
+    let name_columns = if columns < NARROW { NAME - 3 } else { NAME };
     let mut row = 0;
-    for (at, org) in orgs.iter().enumerate() {
-        // Of the limiters of the last orgs, the tightest come first: when there is no room for all, those are shown.
-        let after = u16::try_from(orgs.len() - at - 1).unwrap_or(u16::MAX);
-        let room = body.height.saturating_sub(row).saturating_sub(after).max(1);
-        let label = fit(&harmless(&org.label), NAME);
-        if org.limiters.is_empty() {
-            let text = format!("{label} not told yet");
-            put(buf, body, row, [styled(format!(" {text}"), theme.dim)]);
+    for (org, rows) in orgs.iter().zip(shares(orgs, body.height)) {
+        let label = fit(&harmless(&org.label), name_columns);
+        if org.limiters.is_empty() && rows > 0 {
+            put(buf, body, row, [styled(format!(" {label} not told yet"), theme.dim)]);
             row += 1;
         }
-        for (n, limiter) in (0..room).zip(&org.limiters) {
-            let name = if n == 0 { label.clone() } else { " ".repeat(NAME) };
-            put(buf, body, row, line(&name, org, limiter, aged_ms, usize::from(body.width), theme));
+        for (n, limiter) in (0..rows).zip(&org.limiters) {
+            let name = if n == 0 { label.clone() } else { " ".repeat(name_columns) };
+            put(buf, body, row, line(&name, org, limiter, aged_ms, columns, theme));
             row += 1;
         }
     }
@@ -64,7 +80,11 @@ fn line(
 ) -> Vec<Span<'static>> {
     let style = headroom_style(limiter.headroom, theme);
     let binds = org.binding == Some(Binding::Limiter(limiter.limiter));
-    let gauge = columns.saturating_sub(NAME + FIGURES + 10).min(60);
+    let narrow = columns < NARROW;
+    let gauge = match narrow {
+        true => columns.saturating_sub(name.len() + 2 + 8 + 6 + 7),
+        false => columns.saturating_sub(NAME + FIGURES + 10).min(60),
+    };
     let left = format!("{} of {}", format::short_count(limiter.remaining), format::short_count(limiter.limit));
     let full = match limiter.full_in_ms.saturating_sub(aged_ms) {
         0 => "full".to_owned(),
@@ -76,8 +96,10 @@ fn line(
         styled(format!("{:>5} ", format::percent(limiter.headroom)), style),
     ];
     spans.extend(bars::gauge(limiter.headroom, gauge, style, theme.dim));
-    spans.push(styled(format!(" {}", fit_right(&left, 14)), theme.text));
-    spans.push(styled(format!("  {}", fit(&full, 12)), theme.dim));
+    if !narrow {
+        spans.push(styled(format!(" {}", fit_right(&left, 14)), theme.text));
+        spans.push(styled(format!("  {}", fit(&full, 12)), theme.dim));
+    }
     if binds {
         spans.push(styled(" binds", theme.warn));
     }

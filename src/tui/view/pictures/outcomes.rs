@@ -15,6 +15,8 @@ use super::titled;
 
 /// Columns of an org's name.
 const NAME: usize = 12;
+/// Columns below which the number of attempts is left out.
+const NARROW: usize = 64;
 
 /// The parts of the attempts, in the order of the bar: glyph, name, number, style.
 fn parts(totals: &OrgTotals, theme: &Theme) -> [(char, &'static str, u64, Style); 6] {
@@ -43,14 +45,19 @@ pub fn rows_wanted(orgs: &[OrgView]) -> u16 {
 /// ```
 pub fn render(buf: &mut Buffer, area: Rect, orgs: &[OrgView], theme: &Theme) {
     let body = titled(buf, area, "attempts", "what became of them, and the share that was answered", theme);
-    let columns = usize::from(body.width).saturating_sub(NAME + 3 + 9 + 9);
+    let narrow = usize::from(body.width) < NARROW;
+    let (name, number) = if narrow { (NAME - 3, 0) } else { (NAME, 9) };
+    let columns = usize::from(body.width).saturating_sub(name + 2 + number + usize::from(!narrow) + 9);
     for (row, org) in (0..body.height.saturating_sub(1)).zip(orgs) {
         let parts = parts(&org.totals, theme);
         let numbers = parts.map(|(_, _, n, _)| n);
         let n = numbers.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         let mut spans = vec![
-            styled(format!(" {} ", fit(&harmless(&org.label), NAME)), theme.strong),
-            styled(format!("{} ", fit_right(&format::count(n), 9)), theme.text),
+            styled(format!(" {} ", fit(&harmless(&org.label), name)), theme.strong),
+            styled(
+                if narrow { String::new() } else { format!("{} ", fit_right(&format::count(n), number)) },
+                theme.text,
+            ),
         ];
         let cells = bars::shares(&numbers, columns);
         spans.extend(parts.iter().zip(&cells).filter(|(_, cells)| **cells > 0).map(|((glyph, _, _, style), cells)| {

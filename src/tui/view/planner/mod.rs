@@ -3,6 +3,7 @@
 //! Where things go is decided in one place, `places`, that drawing and the mouse both ask.
 
 mod chart;
+mod in_full;
 mod knobs;
 mod panels;
 mod pilot;
@@ -23,6 +24,8 @@ use crate::tui::state::{UiState, shown_run};
 
 use super::hit::Target;
 use super::{Scene, put, styled};
+
+pub(in crate::tui) use in_full::in_full;
 
 /// Columns of the knobs.
 const KNOBS: u16 = 42;

@@ -8,6 +8,7 @@ use crate::model::Route;
 use crate::plan::{DeadlineView, RouteView};
 use crate::report::format;
 use crate::report::text::{cut, fit, harmless, wrap};
+use crate::tui::action::Action;
 use crate::tui::screens::planner::{Draft, Piloting};
 
 use super::super::{Scene, put, styled};
@@ -74,11 +75,12 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: R
     let above = at;
     let rows = area.height.saturating_sub(above);
     let (sync, batch) = (risks(&plan.sync, column), risks(&plan.batch, column));
+    let read = format!("{} reads them", scene.ui.keymap.hint(Action::ReadPlan));
     for (row, at) in (above..area.height).zip(0..) {
         let name = if at == 0 { "risks" } else { "" };
         let more = at + 1 == usize::from(rows);
         let of = |lines: &[String]| match lines.get(at) {
-            Some(_) if more && lines.len() > at + 1 => format!("… {} more lines", lines.len() - at),
+            Some(_) if more && lines.len() > at + 1 => format!("… {} more lines: {read}", lines.len() - at),
             Some(line) => line.clone(),
             None => String::new(),
         };
@@ -103,26 +105,48 @@ fn risks(view: &RouteView, column: usize) -> Vec<String> {
         .collect()
 }
 
+/// What is said of the verdict, of the deadline and of what the plan rests on; what it is, besides, for its looks.
+pub(super) fn said(draft: &Draft, pilot: &Piloting) -> Vec<(String, Said)> {
+    let plan = &draft.plan;
+    let mut lines = Vec::new();
+    if let Piloting::Done(said) = pilot {
+        lines.push(match said {
+            Ok(said) => (said.clone(), Said::Measured),
+            Err(said) => (said.clone(), Said::Bad),
+        });
+    }
+    lines.push((format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason), Said::Good));
+    if let Some(deadline) = &plan.deadline {
+        let is = if deadline.is_kept { Said::Good } else { Said::Bad };
+        lines.push((format!("deadline in {}: {}", words::span(deadline.in_s as f64), deadline.words), is));
+        lines.push((latest_starts(deadline), Said::Plain));
+    }
+    lines.extend(plan.notes.iter().map(|note| (format!("! {note}"), Said::Note)));
+    lines
+}
+
+/// What a line of the verdict is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    Measured,
+    Good,
+    Bad,
+    Plain,
+    Note,
+}
+
 /// Draws the verdict with its reason, and the deadline.
 pub(super) fn verdict(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: Rect) {
     let theme = scene.theme;
-    let plan = &draft.plan;
-    let reason = format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason);
-    let mut lines = Vec::new();
-    if let Piloting::Done(said) = &scene.ui.planner.pilot {
-        lines.push(match said {
-            Ok(said) => (said.clone(), theme.info),
-            Err(said) => (said.clone(), theme.bad),
-        });
-    }
-    lines.push((reason, theme.good));
-    if let Some(deadline) = &plan.deadline {
-        let style = if deadline.is_kept { theme.good } else { theme.bad };
-        lines.push((format!("deadline in {}: {}", words::span(deadline.in_s as f64), deadline.words), style));
-        lines.push((latest_starts(deadline), theme.text));
-    }
-    lines.extend(plan.notes.iter().map(|note| (format!("! {note}"), theme.warn)));
-    fill(buf, area, &lines);
+    let style = |said| match said {
+        Said::Measured => theme.info,
+        Said::Good => theme.good,
+        Said::Bad => theme.bad,
+        Said::Plain => theme.text,
+        Said::Note => theme.warn,
+    };
+    let lines = said(draft, &scene.ui.planner.pilot).into_iter().map(|(text, said)| (text, style(said)));
+    fill(buf, area, &lines.collect::<Vec<_>>());
 }
 
 /// Puts lines into an area: wrapped where there is room for all of them, else cut.
@@ -136,7 +160,7 @@ fn fill(buf: &mut Buffer, area: Rect, lines: &[(String, Style)]) {
         let room = rows.saturating_sub(usize::from(row)).saturating_sub(others).max(1);
         let mut wrapped = wrap(&text, wide);
         if wrapped.len() > room {
-            let rest = wrapped.split_off(room - 1).concat();
+            let rest = wrapped.split_off(room - 1).join(" ");
             wrapped.push(cut(&rest, wide).into_owned());
         }
         for line in wrapped {

@@ -10,6 +10,7 @@ use crate::tui::screens::Screen;
 use crate::tui::screens::planner::draft::Audited;
 use crate::tui::screens::planner::tests::draft;
 use crate::tui::screens::planner::{Knob, KnobPart, PlannerUi};
+use crate::tui::state::Overlay;
 use crate::tui::theme::{Theme, ThemeName};
 use crate::tui::update::{Msg, update};
 
@@ -69,6 +70,27 @@ fn each_panel_shows_what_its_name_says() {
         let text = drawn(&screen((120, 40), |draft| draft.panel = panel), false);
         assert!(text.contains(words), "{}: {text}", panel.as_str());
     }
+}
+
+#[test]
+fn what_the_screen_cuts_of_the_plan_is_read_in_full_by_the_key_that_it_names() {
+    let mut ui = screen((120, 40), |_| {});
+    assert!(drawn(&ui, false).contains(" more lines: i reads them"), "{}", drawn(&ui, false));
+    update(&mut ui, Msg::Act(Action::ReadPlan), &Snapshot::default(), Mono::ZERO);
+    let Some(Overlay::Reader { lines, .. }) = &ui.overlay else { panic!("nothing is read: {:?}", ui.overlay) };
+    let plan = &ui.planner.draft.as_ref().unwrap().plan;
+    assert!(!plan.sync.risks.is_empty() && !plan.batch.risks.is_empty());
+    for risk in plan.sync.risks.iter().chain(&plan.batch.risks) {
+        assert!(lines.iter().any(|line| line.ends_with(risk)), "{risk}\n{lines:?}");
+    }
+    let text = lines.join("\n");
+    assert!(text.contains("wedge-guard") && text.contains("the recipe table says"), "{text}");
+}
+
+#[test]
+fn words_stay_apart_where_a_reason_is_cut() {
+    let text = drawn(&screen((80, 24), |draft| draft.orgs.iter_mut().for_each(|org| org.has_key = false)), false);
+    assert!(!text.contains("aref") && !text.contains("forhigh"), "{text}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::super::{
-    ByClass, Decision, Economy, Latency, OrgTrouble, PlanAgainstActual, Segment, SubBatchSpan, Throughput, text,
-};
 use super::*;
 use crate::model::books::{Books, Doubtful, ReDriven, Settled};
-use crate::model::{Money, Outcome, Route, Usage};
+use crate::model::{Money, Outcome, Route, Usage, Wall};
 use crate::report::fixtures;
+use crate::report::review::{
+    ByClass, Decision, Economy, Latency, OrgTrouble, PlanAgainstActual, Segment, SubBatchSpan, Throughput, text,
+};
 use crate::report::summary::RunFinished;
 
 /// A review in which every text that comes from outside is an attempt to break out of the page.
@@ -46,7 +46,11 @@ fn hostile() -> Review {
         plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
         run,
         sessions: 2,
+        live: false,
+        standing: evil(),
+        as_of: None,
         n_in_journal: u64::MAX,
+        n_later: 0,
         time_ms: BTreeMap::from([("queue".to_owned(), 60_000), ("rate-limited".to_owned(), 20_000)]),
         throughput: Throughput { from_ms: 1_796_000_000_000, step_s: 5, done: vec![1, 0, 7] },
         latencies: vec![Latency {
@@ -138,13 +142,53 @@ fn the_page_needs_no_network_follows_the_theme_and_has_every_chart() {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(page.contains("prefers-color-scheme:dark") && page.contains("default-src 'none'"));
-    let headings =
-        ["Where the time went", "Throughput", "Latency", "Cost", "Orgs", "Sub-batches", "Decisions", "<h2>By "];
+    let headings = [
+        "Where the time went",
+        "Plan and what came of it",
+        "Throughput",
+        "Latency",
+        "Cost",
+        "Orgs",
+        "Sub-batches",
+        "Decisions",
+        "By ",
+    ];
     for heading in headings {
-        assert!(page.contains(heading), "{heading}");
+        assert!(page.contains(&format!("<h2>{heading}")), "{heading}");
     }
-    // Time, throughput, latency, cost twice, sub-batches, segments.
-    assert_eq!(page.matches("<svg ").count(), 7);
+    // Latency, cost twice, sub-batches, segments; and throughput.
+    assert_eq!((page.matches("class=\"bars\"").count(), page.matches("<svg ").count()), (5, 1));
+}
+
+#[test]
+fn what_a_chart_draws_can_be_read_as_text() {
+    let page = page(&hostile());
+    // Time with its share, a column of the throughput, percentiles, money by org and class, a sub-batch, a segment.
+    for figure in ["75.0 %", "1m00s", ">7</td>", "p50 700ms · p99 2.0s", "$1.50 · 5 answers", "5m00s · stuck, canceled"]
+    {
+        assert!(page.contains(figure), "{figure}");
+    }
+    // What is drawn and nothing else is kept from those to whom the page is read.
+    assert_eq!(page.matches("aria-hidden").count(), page.matches("class=\"bar\"").count() + 3);
+}
+
+#[test]
+fn a_text_from_outside_stands_apart_from_ours_and_is_cut_when_it_is_a_novel() {
+    let mut review = hostile();
+    review.segments[0].name = "\u{5e9}".repeat(5_000);
+    let page = page(&review);
+    assert!(page.contains(&format!("<bdi>{}…</bdi>", "\u{5e9}".repeat(160))));
+    review.segments[0].name = " ".to_owned();
+    assert!(super::page(&review).contains("<bdi>&quot; &quot;</bdi>"));
+}
+
+#[test]
+fn a_sub_batch_that_has_not_ended_is_on_the_page() {
+    let mut review = hostile();
+    review.sub_batches[0].took_ms = None;
+    review.sub_batches[0].status = "in-progress".to_owned();
+    let page = page(&review);
+    assert!(page.contains("1 without an end") && page.contains("in-progress"));
 }
 
 #[test]
@@ -158,6 +202,23 @@ fn a_run_that_has_done_nothing_has_a_page_too() {
     let page = page(&review);
     assert_eq!(unbalanced(&page), Vec::<String>::new());
     assert!(!page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn a_run_that_is_not_over_has_no_exit_code_and_all_figures_are_of_one_moment() {
+    let mut review = hostile();
+    (review.live, review.run.exit_code, review.standing) = (true, None, "running (process 7 on here)".to_owned());
+    (review.as_of, review.n_later) = (Some(Wall(1_796_000_000_000)), 1_234);
+    let note = "the run goes on: every figure is of 2026-11-30 00:53:20 UTC";
+    assert!(text(&review).contains(note), "{}", text(&review));
+    assert!(page(&review).contains(note) && page(&review).contains("none yet: it goes on"));
+    let line = serde_json::to_value(&review.run).unwrap();
+    assert_eq!(line.get("exit_code"), Some(&serde_json::Value::Null));
+
+    (review.live, review.run.exit_code) = (false, Some(4));
+    let cut_off = text(&review);
+    assert!(cut_off.contains("cut off: every figure is of its last word at 2026-11-30 00:53:20 UTC; the journal holds 1,234 outcomes more, which a resume counts"), "{cut_off}");
+    assert!(page(&review).contains("4, incomplete, can be resumed"));
 }
 
 #[test]
