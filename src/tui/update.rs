@@ -319,8 +319,14 @@ fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
     if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
-    ui.overlay = Some(Overlay::Quit { focus: 0 });
+    ask_how_to_leave(ui);
     Vec::new()
+}
+
+/// Opens the question what becomes of a run that goes on. A held picture is let go of: this is decided by what is.
+pub(super) fn ask_how_to_leave(ui: &mut UiState) {
+    ui.frozen = None;
+    ui.overlay = Some(Overlay::Quit { focus: 0 });
 }
 
 /// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
@@ -458,19 +464,11 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         return Vec::new();
     }
     // A question about a run that is over has no object any more. Errands are about something else: the next run.
-    let about_the_run = match &ui.overlay {
-        Some(Overlay::Confirm { ask, .. }) => !matches!(ask.deed, Deed::Errand { .. }),
-        overlay => matches!(overlay, Some(Overlay::Quit { .. })),
-    };
-    if about_the_run {
-        ui.overlay = None;
+    ui.drop_question();
+    // What waited for the end of this run, also one that came by itself while its operator was asked about it.
+    if let Some((errand, what)) = ui.then.take() {
+        ui.leaving = None;
+        return ask(ui, errand, what, snapshot, now);
     }
-    match ui.leaving {
-        Some(_) if ui.then.is_some() => {
-            ui.leaving = None;
-            ui.then.take().map_or(Vec::new(), |(errand, what)| ask(ui, errand, what, snapshot, now))
-        }
-        Some(exit) => vec![Reaction::Exit(exit)],
-        None => Vec::new(),
-    }
+    ui.leaving.map_or(Vec::new(), |exit| vec![Reaction::Exit(exit)])
 }

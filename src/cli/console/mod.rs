@@ -293,7 +293,10 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
     exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
     let endings = std::mem::take(&mut *lock(&console.0.endings));
     for (snapshot, exit_code) in &endings {
-        out::print(&summary::text(snapshot, *exit_code))?;
+        // A terminal that is gone shows no summary; that does not change how the run ended.
+        if let Err(failure) = out::print(&summary::text(snapshot, *exit_code)) {
+            tracing::warn!("{}", failure.message);
+        }
     }
     let nothing_driven = by_signal.exit_code().unwrap_or(0);
     Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))

@@ -12,7 +12,7 @@ use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunLimit, RunRow, RunsFound};
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
-use crate::tui::state::{Ask, Deed, Overlay, Tone, UiState};
+use crate::tui::state::{Ask, Deed, Gate, Overlay, Tone, UiState};
 use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
@@ -319,7 +319,7 @@ fn delete_question(dir: PathBuf, facts: &RunFacts) -> Ask {
     lines.extend([String::new(), "y  delete it    Esc  keep it".to_owned()]);
     let errand = Errand::Delete { dir, run_id: facts.run_id.clone(), done: counts.done() };
     let deed = Deed::Errand { errand, what: format!("delete {}", facts.run_id) };
-    Ask { title: "delete the run?", lines, keep: "Keep", agree: "Delete", deed }
+    Ask { gate: Gate::Delete, lines, deed }
 }
 
 /// What a resume would send is known: the gate opens.
@@ -368,7 +368,7 @@ pub(super) fn resume_question(assessed: Assessment, raised: Option<RunLimit>) ->
     let up_to = raised.map_or(String::new(), |raised| format!(", up to {raised}"));
     let what = format!("go on with {input}{up_to}");
     let deed = Deed::Errand { errand: Errand::Resume { dir, re_drive, agreed: n_left, raised }, what };
-    Ask { title: "go on with the run?", lines, keep: "Not now", agree: "Go on", deed }
+    Ask { gate: Gate::Resume, lines, deed }
 }
 
 /// A run is gone, or is not.

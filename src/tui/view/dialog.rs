@@ -19,7 +19,9 @@ const COLUMNS: u16 = 64;
 fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) {
     match overlay {
         Overlay::Quit { .. } => ("leave?", quit_words(snapshot)),
-        Overlay::Confirm { ask, .. } => (ask.title, ask.lines.iter().map(|line| harmless(line).into_owned()).collect()),
+        Overlay::Confirm { ask, .. } => {
+            (ask.gate.title(), ask.lines.iter().map(|line| harmless(line).into_owned()).collect())
+        }
         Overlay::Raise(raise) => ("a higher limit?", raise_words(raise)),
         Overlay::Help { .. } | Overlay::Reader { .. } => ("", Vec::new()),
     }
