@@ -16,6 +16,7 @@ use super::screens::batches::BatchesUi;
 use super::screens::live::LiveUi;
 use super::screens::log::LogUi;
 use super::screens::planner::PlannerUi;
+use super::screens::raise::Raise;
 use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
@@ -42,6 +43,8 @@ pub enum Overlay {
         /// Lines scrolled down.
         scroll: usize,
     },
+    /// A higher limit of a run that ended at its own, to be typed.
+    Raise(Box<Raise>),
     /// What to do with a running job?
     Quit {
         /// The button that Enter presses; 0 is the one that changes nothing.
@@ -75,7 +78,7 @@ impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => Vec::new(),
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => Vec::new(),
             Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
             Overlay::Confirm { ask, .. } => vec![
                 Choice { action: Action::CloseDialog, label: ask.gate.keep() },
@@ -87,7 +90,7 @@ impl Overlay {
     /// The button that has the focus.
     pub fn focus(&self) -> usize {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => 0,
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => 0,
             Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
         }
     }
@@ -206,6 +209,7 @@ impl UiState {
             Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
             Some(Overlay::Reader { .. }) => Context::Reader,
+            Some(Overlay::Raise(_)) => Context::Field,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
         }
@@ -216,7 +220,7 @@ impl UiState {
         let about_it = match &self.overlay {
             Some(Overlay::Confirm { ask, .. }) => ask.deed.is_of_the_shown_run(),
             Some(Overlay::Quit { .. }) => true,
-            Some(Overlay::Help { .. } | Overlay::Reader { .. }) | None => false,
+            Some(Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_)) | None => false,
         };
         if about_it {
             self.overlay = None;

@@ -279,12 +279,24 @@ fn field_of(ui: &mut UiState) -> Option<&mut TextField> {
         None => screens::field_mut(ui),
         Some(_) => match &mut ui.overlay {
             Some(Overlay::Help { search, .. }) => Some(search),
+            Some(Overlay::Raise(raise)) => Some(&mut raise.field),
             _ => None,
         },
     }
 }
 
 fn field(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    match (&ui.overlay, action) {
+        (Some(Overlay::Raise(_)), Action::KeepText) => {
+            screens::raise::keep(ui);
+            return Vec::new();
+        }
+        (Some(Overlay::Raise(_)), _) => {
+            ui.overlay = None;
+            return Vec::new();
+        }
+        _ => {}
+    }
     if let Some(field) = field_of(ui) {
         match action {
             Action::DropText => field.drop_text(),
@@ -383,8 +395,10 @@ fn edit(ui: &mut UiState, change: impl FnOnce(&mut TextField)) -> Vec<Reaction> 
     if let Some(field) = field_of(ui).filter(|field| field.editing) {
         change(field);
     }
-    if let Some(Overlay::Help { scroll, .. }) = &mut ui.overlay {
-        *scroll = 0;
+    match &mut ui.overlay {
+        Some(Overlay::Help { scroll, .. }) => *scroll = 0,
+        Some(Overlay::Raise(raise)) => raise.refused = None,
+        _ => {}
     }
     Vec::new()
 }

@@ -8,6 +8,7 @@ pub mod batches;
 pub mod live;
 pub mod log;
 pub mod planner;
+pub mod raise;
 pub mod requests;
 pub mod runs;
 

@@ -51,13 +51,13 @@ fn a_run_is_gone_on_with_only_after_its_cost_was_said_and_agreed_to() {
         panic!("no question")
     };
     let assessment = Assessment {
-        limit: None,
         dir: dir.clone(),
         re_drive: false,
         input: "judge.jsonl".to_owned(),
         n_left: 1_200,
         cost: "$4.10".to_owned(),
         orgs: vec!["batch".to_owned()],
+        ..Assessment::default()
     };
     update(&mut ui, Msg::Told { ticket: *ticket, answer: Answer::Assessed(Ok(assessment)) }, &none, NOW);
     let Some(Overlay::Confirm { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };

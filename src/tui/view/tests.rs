@@ -90,7 +90,7 @@ pub(super) fn looks_of(buf: &Buffer) -> String {
     out
 }
 
-pub(super) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
+pub(in crate::tui) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
     text_of(&drawn(snapshot, ui, size, ThemeName::Dark, false))
 }
 

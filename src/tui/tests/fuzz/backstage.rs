@@ -7,7 +7,7 @@ use crate::engine::EngineHandle;
 use crate::model::browse::{Class, Page, Query, RequestDetail, RequestRow};
 use crate::model::{CommandOutcome, Finding, Money, RequestNo, Snapshot};
 use crate::report::fixtures;
-use crate::tui::backstage::{Answer, Assessment, Attached, Driver, Errand, PilotTerms, Piloted, RunsFound};
+use crate::tui::backstage::{Answer, Assessment, Attached, Driver, Errand, PilotTerms, Piloted, RunLimit, RunsFound};
 use crate::tui::screens::planner::tests::draft;
 use crate::tui::tests::runs_found;
 
@@ -84,7 +84,10 @@ pub(super) fn answer(rng: &mut Rng, errand: &Errand, handle: &EngineHandle) -> A
             n_left: *rng.one(&[0, 1_200, u64::MAX]),
             cost: "$4.10".to_owned(),
             orgs: vec![rng.one(&TEXTS).to_string(); 3],
-            limit: fails.then(why),
+            expected: rng.percent(50).then_some(Money(u64::MAX)),
+            spent: *rng.one(&[Money::ZERO, Money::DOLLAR, Money(u64::MAX)]),
+            max_cost: rng.percent(50).then_some(Money::DOLLAR),
+            ended_at: *rng.one(&[None, Some(RunLimit::Cost(Money::ZERO)), Some(RunLimit::Attempts(7))]),
         })),
         Errand::Open { .. } | Errand::Resume { .. } | Errand::Demo | Errand::Launch(_) => {
             Answer::Attached(if fails { Err(why()) } else { Ok(attached(driver)) })
