@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::tui::action::Context;
-use crate::tui::backstage::{Answer, Assessment, Driver, Errand, PilotTerms};
+use crate::tui::backstage::{Answer, Assessment, Driver, Errand, PilotTerms, RunLimit};
 use crate::tui::field::TextField;
 use crate::tui::screens;
 use crate::tui::screens::live::LogSize;
@@ -107,6 +107,11 @@ pub(super) fn of_overlays() -> Vec<SceneOf> {
     for each in Screen::ALL {
         all.push(scene(format!("help of {each:?}"), over(each, help(TextField::default(), 3)), fixtures::batches()));
     }
+    let (mut raise, none) = asked(of_runs(), Snapshot::default(), &[Action::ResumeRun], Some(ended_at_its_limit));
+    all.push(scene("a higher limit", raise.clone(), none.clone()));
+    update(&mut raise, Msg::Type('7'), &none, NOW);
+    press(&mut raise, &none, Action::KeepText);
+    all.push(scene("a higher limit, refused", raise, none));
     all.extend(Gate::ALL.into_iter().map(gate));
     all
 }
@@ -118,10 +123,11 @@ pub(super) fn kind(overlay: &Overlay) -> usize {
         Overlay::Reader { .. } => 1,
         Overlay::Quit { .. } => 2,
         Overlay::Confirm { .. } => 3,
+        Overlay::Raise(_) => 4,
     }
 }
 
-pub(super) const OVERLAYS: usize = 4;
+pub(super) const OVERLAYS: usize = 5;
 
 /// A question of the gate, come to as an operator comes to it.
 pub(super) fn gate(gate: Gate) -> SceneOf {
@@ -165,16 +171,27 @@ fn piloted(errand: Errand) -> Answer {
     Answer::PilotAssessed(order, Ok(PilotTerms { n: 40, expected: Some(Money::from_usd(0.05)), range }))
 }
 
-/// As much as a question can say.
 fn assessed(errand: Errand) -> Answer {
+    Answer::Assessed(Ok(assessment(errand)))
+}
+
+fn ended_at_its_limit(errand: Errand) -> Answer {
+    Answer::Assessed(Ok(Assessment { ended_at: Some(RunLimit::Cost(Money::from_usd(50.0))), ..assessment(errand) }))
+}
+
+/// As much as a question can say.
+fn assessment(errand: Errand) -> Assessment {
     let Errand::Assess { dir, re_drive } = errand else { panic!("{errand:?}") };
-    Answer::Assessed(Ok(Assessment {
+    Assessment {
         dir,
         re_drive,
         input: "judge-input-of-the-whole-of-november.jsonl".to_owned(),
         n_left: 141_600,
         cost: "$179.00 ($120.00 to $240.00)".to_owned(),
         orgs: ["high-prio", "batch", "low-prio"].map(str::to_owned).to_vec(),
-        limit: Some("Its budget of $50.00 is used up: it would end at once. Raise it by --max-cost 100".to_owned()),
-    }))
+        expected: Some(Money::from_usd(179.0)),
+        spent: Money::from_usd(49.9),
+        max_cost: Some(Money::from_usd(250.0)),
+        ended_at: None,
+    }
 }
