@@ -34,8 +34,12 @@ impl By {
             return Ok(By::Tag(tag.to_owned()));
         }
         match text.strip_prefix("custom_id:") {
+            Some("") => Err(refused("the pattern is empty, and would find nothing in every id")),
             Some(pattern) => regex::Regex::new(pattern).map(By::Id).map_err(|error| {
-                refused(error.to_string().lines().last().unwrap_or("the pattern cannot be read").trim())
+                // The last line of several says what is wrong; the others show where.
+                let why = error.to_string();
+                let why = why.lines().last().unwrap_or("the pattern cannot be read").trim();
+                refused(why.trim_start_matches("error: ").trim_end_matches('.'))
             }),
             None => Err(refused("it is none of what can be told apart")),
         }
@@ -114,10 +118,12 @@ mod tests {
         assert!(matches!(By::parse("model"), Ok(By::Model)));
         assert!(matches!(By::parse("metadata.user_id"), Ok(By::Tag(tag)) if tag == "user_id"));
         assert!(matches!(By::parse("custom_id:^([a-z]+)-"), Ok(By::Id(_))));
-        for text in ["", "metadata.", "org", "custom_id:("] {
+        for text in ["", "metadata.", "org", "custom_id:(", "custom_id:"] {
             let failure = By::parse(text).err().unwrap();
             assert_eq!(failure.exit_code, 2);
             assert!(failure.message.contains("custom_id:PATTERN"), "{}", failure.message);
         }
+        let failure = By::parse("custom_id:(").err().unwrap();
+        assert!(failure.message.starts_with("--by custom_id:(: unclosed group; write "), "{}", failure.message);
     }
 }
