@@ -14,9 +14,9 @@ pub(crate) fn tariff(input: &Input, catalog: &Catalog) -> Tariff {
     input.models().iter().map(|used| (used.model.clone(), catalog.card(&used.model))).collect()
 }
 
-/// The books of the earlier sessions. What a session left in doubt that ended without a word is bounded: by the ceiling
-/// that it kept durable for its number, by the dearest requests that are open for its cost, and by its budget, which was
-/// durable before its first call and which it held all that was out to.
+/// The books of the earlier sessions. What a session left in doubt that ended without a word is bounded: its number by the
+/// ceiling that it kept durable, less the answers that the journal holds; its cost by the dearest requests that are open, and
+/// by its budget, which was durable before its first call and which it held all that was out to.
 pub(crate) fn books(
     input: &Arc<Input>,
     last: &[Last],
@@ -40,11 +40,10 @@ pub(crate) fn books(
 
 /// Adds what a session that ended without a word may have done besides.
 fn bounded(mut books: Books, input: &Arc<Input>, last: &[Last], state: &StateFile, tariff: &Tariff) -> Books {
-    let ceiling = state.n_possibly_charged_at_most.max(state.n_possibly_charged + state.counts.in_flight);
     // One that the cache has answered in the meantime may have been out as well.
     let open = |no: &RequestNo| matches!(last.get(no.ix()), Some(Last::Unsent | Last::ReDrivable | Last::Cached));
     let open: Vec<RequestNo> = (0..input.len()).map(RequestNo).filter(open).collect();
-    let n = ceiling - state.n_possibly_charged;
+    let n = state.n_begun_at_most.saturating_sub(state.n_possibly_charged + answered_on_sync(&books));
     if n > 0 {
         let within = state.limits.max_cost.map_or(Money(u64::MAX), |limit| limit - books.spent() - books.doubt().1);
         let at_most = dearest(input, &open, n, tariff).min(within);
@@ -54,6 +53,10 @@ fn bounded(mut books: Books, input: &Arc<Input>, last: &[Last], state: &StateFil
         books.n_sent = sent(state, &books, n);
     }
     books
+}
+
+fn answered_on_sync(books: &Books) -> u64 {
+    books.settled.iter().filter(|line| line.path == Route::Sync).map(|line| line.n).sum()
 }
 
 /// Attempts that may have been made by the end of a session that ended without a word: those of its last state, the answers
@@ -75,7 +78,9 @@ fn left(cause: &str, n: u64, at_most: Money) -> Doubtful {
 fn dearest(input: &Arc<Input>, open: &[RequestNo], n: u64, tariff: &Tariff) -> Money {
     let cost = |no: &RequestNo| at_most(tariff, input.model_ix(*no), input.len_of(*no), input.max_tokens_of(*no));
     let mut costs: Vec<Money> = open.iter().map(cost).collect();
-    let most = costs.iter().copied().max().unwrap_or_default();
+    // One that is answered by now may have been tried in vain before.
+    let most = if n > costs.len() as u64 { (0..input.len()).map(|no| cost(&RequestNo(no))).max() } else { None };
+    let most = most.unwrap_or_default();
     let n_open = costs.len() as u64;
     if n < n_open {
         costs.select_nth_unstable_by(n as usize, |a, b| b.cmp(a));
@@ -94,7 +99,7 @@ mod tests {
     const MODEL: &str = "claude-haiku-4-5";
 
     /// The books of a run of ten requests that was killed with these limits, when its last state said 4 attempts, one of
-    /// which was answered, and left up to 6 more to doubt.
+    /// which was answered, and that up to 6 can have been begun.
     fn killed(last: Last, limits: Limits) -> Books {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("in.jsonl");
@@ -131,7 +136,8 @@ mod tests {
         let mut state = StateFile::fresh(&run);
         state.status = RunStatus::Running;
         state.counts = Counts { total: 10, unsent: 7, in_flight: 2, succeeded: 1, ..Counts::default() };
-        state.n_possibly_charged_at_most = 6;
+        // One answer is known to it, two came since, and three are not there.
+        state.n_begun_at_most = 6;
         (state.books.n_sent, state.limits, state.heartbeat_at) = (4, limits, Wall(86_400_000 + 5));
         let paid = |books: &mut Books| {
             let cost = Money(1_000_000);
@@ -150,11 +156,11 @@ mod tests {
     fn what_a_killed_session_left_in_doubt_is_no_more_than_its_budget_left_it() {
         let free = killed(Last::Unsent, Limits::default());
         let (n, at_most) = free.doubt();
-        assert!(n == 6 && at_most > Money(1_000_000_000), "{n}, {at_most}");
+        assert!(n == 3 && at_most > Money(1_000_000_000), "{n}, {at_most}");
         let limits = |pico| Limits { max_cost: Some(Money(pico)), ..Limits::default() };
         // Three answers of a million are paid.
-        assert_eq!(killed(Last::Unsent, limits(10_000_000)).doubt(), (6, Money(7_000_000)));
-        assert_eq!(killed(Last::Unsent, limits(2_000_000)).doubt(), (6, Money::ZERO));
+        assert_eq!(killed(Last::Unsent, limits(10_000_000)).doubt(), (3, Money(7_000_000)));
+        assert_eq!(killed(Last::Unsent, limits(2_000_000)).doubt(), (3, Money::ZERO));
         assert_eq!(killed(Last::Unsent, limits(u64::MAX)).doubt(), free.doubt());
         assert_eq!(killed(Last::Cached, Limits::default()).doubt(), free.doubt());
         assert_eq!(free.on_day("1970-01-02"), at_most);
@@ -163,8 +169,8 @@ mod tests {
     #[test]
     fn attempts_that_a_killed_session_may_have_made_are_counted_up_to_what_it_was_allowed() {
         let limits = |n| Limits { max_requests: Some(n), ..Limits::default() };
-        // Four by the last state, two answers since, six that may have been out.
-        assert_eq!(killed(Last::Unsent, Limits::default()).n_sent, 12);
-        assert_eq!((killed(Last::Unsent, limits(9)).n_sent, killed(Last::Unsent, limits(3)).n_sent), (9, 4));
+        // Four by the last state, two answers since, three that may have been out.
+        assert_eq!(killed(Last::Unsent, Limits::default()).n_sent, 9);
+        assert_eq!((killed(Last::Unsent, limits(8)).n_sent, killed(Last::Unsent, limits(3)).n_sent), (8, 4));
     }
 }

@@ -127,6 +127,7 @@ impl Ready {
             limits,
             others_today: setup.others_today(&run.run_id),
             can_move: true,
+            is_pilot: only.is_some(),
             prior_attempts: state.attempts,
             prior_wall: Duration::from_millis(state.wall_ms),
             absent_orgs: absent(&setup.orgs, &state),

@@ -54,11 +54,13 @@ fn admit_one(state: &mut State, slot: RunSlot, Now { mono: now, wall }: Now, eff
         if !run.admits() || run.queue.counts().unsynced >= UNSYNCED_LIMIT {
             return false;
         }
-        if run.promise.is_some_and(|promise| !promise.admits(state.open_to_doubt(slot))) {
-            return false;
-        }
         let Some(work) = run.queue.work(family, now) else { continue };
         let Some(org) = pick(state, slot, family, work, now, wall) else { continue };
+        // Last of all, so that nothing is promised for calls that cannot go out.
+        let open = state.open_to_doubt(slot);
+        if state.runs[slot.ix()].promise.as_mut().is_some_and(|promise| !promise.admits(open)) {
+            return false;
+        }
         if send(state, slot, family, org, now, effects) {
             return true;
         }
@@ -128,6 +130,9 @@ fn send(state: &mut State, slot: RunSlot, family: Family, org: OrgId, now: Mono,
     let at_most = run.at_most(taken.no);
     run.queue.weigh(taken.no, load, at_most);
     run.ledger.reserve(org, at_most);
+    if let Some(promise) = &mut run.promise {
+        promise.begun(now);
+    }
     org_state.breaker.started(now);
     org_state.in_flight[family.ix()] += 1;
     org_state.totals.n_sent += 1;

@@ -63,6 +63,16 @@ impl Budget {
         max_cost.is_some() || per_day.is_some() || self.of_orgs.iter().any(Option::is_some)
     }
 
+    /// Takes on what earlier sessions have learned.
+    pub(crate) fn knows(&mut self, dearer: u64) {
+        self.dearer = dearer;
+    }
+
+    /// The highest ratio of what an answer cost to what was reserved for it, in thousandths; 0 while none was above 1.
+    pub(crate) fn dearer(&self) -> u64 {
+        self.dearer
+    }
+
     /// Notes what other runs spent today.
     pub(crate) fn others_spent(&mut self, today: Money) {
         self.others_today = today;

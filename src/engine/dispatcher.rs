@@ -285,18 +285,18 @@ impl Dispatcher {
         }
     }
 
-    /// Writes `state.json` when the status has changed, and else as a heartbeat.
+    /// Writes `state.json` when the status has changed or its ceiling should, and else as a heartbeat.
     fn keep_state_files(&mut self, now: Mono) {
         for ix in 0..self.runs.len() {
             let status = self.state.runs[ix].status;
             let run = &self.runs[ix];
-            let promise = self.state.runs[ix].promise;
-            let is_near = promise.is_some_and(|promise| promise.is_near(self.state.open_to_doubt(run.work.slot)));
-            let due = run.status_written != Some(status) || now.since(run.state_written) >= STATE_EVERY || is_near;
+            let open = self.state.open_to_doubt(run.work.slot);
+            let promises = self.state.runs[ix].promise.as_ref().is_some_and(|promise| promise.is_due(open, now));
+            let due = run.status_written != Some(status) || now.since(run.state_written) >= STATE_EVERY || promises;
             if !due || run.end.is_some() || status.is_over() {
                 continue;
             }
-            self.keep_promise(ix);
+            self.keep_promise(ix, now);
             let shared = self.shared.clone();
             let run = &mut self.runs[ix];
             run.status_written = Some(status);
@@ -306,16 +306,16 @@ impl Dispatcher {
     }
 
     /// Writes the state with a new ceiling of what may be in doubt.
-    fn keep_promise(&mut self, ix: usize) {
+    fn keep_promise(&mut self, ix: usize, now: Mono) {
         let run = RunSlot(ix as u16);
-        let open = self.state.open_to_doubt(run);
+        let (open, capacity) = (self.state.open_to_doubt(run), self.state.capacity(run));
         let Some(promise) = &mut self.state.runs[ix].promise else { return };
-        let ceiling = promise.renew(open);
+        promise.renew(open, capacity, now);
         let file = self.state_file(ix, None);
         let events = self.shared.events.clone();
         self.runs[ix].store(Job::State(Box::new(file)));
         // On the writer's thread, after its fsync.
-        self.runs[ix].store(Job::Flush(Box::new(move || drop(events.send(Event::PromiseKept { run, ceiling })))));
+        self.runs[ix].store(Job::Flush(Box::new(move || drop(events.send(Event::PromiseKept { run })))));
     }
 
     fn state_file(&mut self, ix: usize, exit_code: Option<u8>) -> StateFile {
@@ -323,11 +323,13 @@ impl Dispatcher {
         let picture = self.publisher.picture(&mut self.state, now);
         let mut file = keep::state_file(&self.runs[ix].template, &picture, ix, exit_code);
         let run = &self.state.runs[ix];
-        file.books = run.ledger.books();
+        file.books = run.books();
         file.time_ms = run.waited.ms();
-        if let (Some(promise), None) = (run.promise, exit_code) {
-            file.n_possibly_charged_at_most = promise.ceiling();
-        }
+        let open = self.state.open_to_doubt(run.slot);
+        file.n_begun_at_most = match (&run.promise, exit_code) {
+            (Some(promise), None) => promise.ceiling(open),
+            _ => open.sum(),
+        };
         if let Some(Some(part)) = self.state.batches.get(ix) {
             file.sub_batches = part.entries();
             file.finish_on_sync = part.finish_on_sync;

@@ -29,8 +29,8 @@ pub(crate) enum Event {
     StoreBlocked { run: RunSlot, message: String, for_good: bool },
     /// They can again.
     StoreHealed { run: RunSlot },
-    /// A state with this ceiling of what may be in doubt is durable.
-    PromiseKept { run: RunSlot, ceiling: u64 },
+    /// The oldest state with a ceiling of what may be in doubt that was not known to be durable is so.
+    PromiseKept { run: RunSlot },
     /// What other runs have spent today.
     OthersSpent { run: RunSlot, today: Money },
     /// The sub-batches for what is left of a run are planned; or why they cannot be.

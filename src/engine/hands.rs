@@ -70,11 +70,12 @@ impl Run {
         wants.iter_mut().for_each(|want| want.run = slot);
         let mut template = spec.state;
         // The ceiling must be durable before the first call; nothing else runs yet that could wait for it.
-        let promise = Promise::first(state.open_to_doubt(slot));
+        let open = state.open_to_doubt(slot);
+        let promise = Promise::first(open);
         // With the books: a session that is killed before its first heartbeat must not take those of the earlier ones along.
-        template.books = state.runs[slot.ix()].ledger.books();
+        template.books = state.runs[slot.ix()].books();
         template.n_possibly_charged = state.runs[slot.ix()].ledger.in_doubt().0;
-        template.n_possibly_charged_at_most = promise.ceiling();
+        template.n_begun_at_most = promise.ceiling(open);
         template.status = RunStatus::Running;
         template.heartbeat_at = shared.clock.now().wall;
         template.save(spec.dir.path())?;

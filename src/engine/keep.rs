@@ -14,7 +14,6 @@ pub(super) fn state_file(template: &StateFile, picture: &Snapshot, ix: usize, ex
     file.attempts = run.attempts;
     file.re_driven = run.re_driven.iter().cloned().collect();
     file.n_possibly_charged = run.n_possibly_charged;
-    file.n_possibly_charged_at_most = run.n_possibly_charged;
     file.wall_ms = run.wall_ms;
     file.session_wall_ms = run.session_wall_ms;
     file.updated_at = picture.at;

@@ -94,6 +94,8 @@ pub(crate) struct Ledger {
     /// Of sub-batches that are at the API or on their way there or back, by org.
     batched: Vec<Money>,
     n_sent: u64,
+    /// Attempts of the sync path that were answered, over all sessions.
+    n_answered_on_sync: u64,
 }
 
 impl Ledger {
@@ -199,6 +201,9 @@ impl Ledger {
     fn add(&mut self, key: Key, n: u64, usage: &Usage, cost: Money) {
         let cell = self.cells.entry(key).or_default();
         cell.n += n;
+        if key.path == Route::Sync {
+            self.n_answered_on_sync += n;
+        }
         cell.tokens += *usage;
         cell.cost += cost;
         self.spent += cost;
@@ -251,6 +256,11 @@ impl Ledger {
     /// What the answers cost.
     pub(crate) fn spent(&self) -> Money {
         self.spent
+    }
+
+    /// Attempts of the sync path that were answered, over all sessions.
+    pub(crate) fn n_answered_on_sync(&self) -> u64 {
+        self.n_answered_on_sync
     }
 
     /// Attempts that may have been billed without an answer, and what they cost at most.
@@ -364,6 +374,7 @@ impl Ledger {
             doubt_by_day: self.doubt_by_day.clone(),
             out: self.reserved(),
             n_sent: self.n_sent,
+            dearer: 0,
         }
     }
 }

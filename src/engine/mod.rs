@@ -51,6 +51,7 @@ mod command;
 mod course;
 mod dispatcher;
 mod event;
+mod facts;
 mod gate;
 mod growth;
 pub mod handle;
@@ -86,8 +87,8 @@ mod worker;
 
 pub use batch::{BatchPlan, PlanError, Shape, harvest_file, plan as plan_batches};
 pub use dispatcher::start;
+pub use facts::RunFacts;
 pub use handle::EngineHandle;
 pub use ledger::Tariff;
 pub(crate) use ledger::{at_most, date, day_of};
 pub use spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
-pub use state::RunFacts;

@@ -14,8 +14,8 @@ pub(super) struct Said {
     pub(super) offers: bool,
 }
 
-/// The words for a share of the budget.
-pub(super) fn step(run: &RunState, percent: u8) -> Said {
+/// The words for a share of the budget. `pilots` tells that shapes of requests are still being tried.
+pub(super) fn step(run: &RunState, percent: u8, pilots: bool) -> Said {
     let (n_doubt, doubt) = run.ledger.in_doubt();
     let limit = run.budget.limits().max_cost.unwrap_or_default();
     let mut text = format!("{percent} % of the budget of {limit} is used: {} spent", run.ledger.spent());
@@ -25,7 +25,9 @@ pub(super) fn step(run: &RunState, percent: u8) -> Said {
     text.push_str(&format!("; what is out costs {} more at the worst", run.ledger.reserved()));
     let offers = run.facts.can_move && run.queue.counts().open() > u64::from(run.queue.in_flight());
     match percent {
-        95.. => text.push_str("; work that the run can do without stops"),
+        95.. if run.facts.is_pilot => text.push_str("; the pilot stops, the run can do without it"),
+        95.. if pilots => text.push_str("; a pilot that is refused is not replaced, the run can do without it"),
+        95.. => text.push_str("; all that it still sends is needed"),
         80.. if offers => text.push_str("; the rest can be moved to batches at half the price"),
         _ => {}
     }

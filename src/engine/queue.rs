@@ -186,6 +186,12 @@ impl Queue {
         self.waiting[ix] > 0 || !self.again[ix].is_empty() || !self.paid[ix].is_empty()
     }
 
+    /// Requests that wait on the sync path, now or later.
+    pub(crate) fn n_waiting(&self) -> u64 {
+        let again = self.again.iter().chain(&self.paid).map(|heap| heap.len() as u64);
+        self.waiting.iter().map(|n| u64::from(*n)).chain(again).sum()
+    }
+
     /// When the next request that waits for another attempt is due.
     pub(crate) fn next_due(&self) -> Option<Mono> {
         let heaps = self.again.iter().chain(&self.paid);

@@ -69,9 +69,9 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
                 stop::stop_for(state, slot, &message, "store-lost", now, effects);
             }
         }
-        Event::PromiseKept { run, ceiling } => {
+        Event::PromiseKept { run } => {
             if let Some(promise) = &mut state.runs[run.ix()].promise {
-                promise.kept(ceiling);
+                promise.kept();
             }
         }
         Event::OthersSpent { run, today } => state.runs[run.ix()].budget.others_spent(today),

@@ -37,10 +37,15 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         return stop_for(state, slot, reason, "deadline", now, effects);
     }
     if let Some(percent) = run.budget.step(&run.ledger) {
-        let step = money::step(run, percent);
+        let pilots = state.batches[slot.ix()].as_ref().is_some_and(|part| !part.piloted);
+        let step = money::step(run, percent, pilots);
         let may_move = percent >= 80 && step.offers;
         state.note(step.level, "budget", None, step.text, now, effects);
         let run = &mut state.runs[slot.ix()];
+        if percent >= 95 && run.facts.is_pilot {
+            let reason = "95 % of its budget is used, and a pilot is work that it can do without";
+            return stop_for(state, slot, reason, "budget", now, effects);
+        }
         if may_move && run.facts.unattended && run.budget.limits().to_batch {
             let _ = money::move_to_batch(state, slot, "the budget's policy", now, effects);
         } else {
@@ -51,6 +56,9 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
     let blocked = run.status == RunStatus::Running && run.budget.blocked.is_some();
     let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0 && !run.moving;
     if blocked && quiet && !batch::is_at_work(state, slot) && money::nobody_takes(state, slot, now) {
+        if batch::fit(state, slot, now, effects) {
+            return;
+        }
         let reason = money::used_up(&state.runs[slot.ix()]);
         stop_for(state, slot, &reason, "budget", now, effects);
     }

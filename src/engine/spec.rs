@@ -13,8 +13,8 @@ use crate::requests::Input;
 use crate::store::{Cache, Closed, Last, RunDir, StateFile, WriterSettings};
 
 use super::batch::BatchPlan;
+use super::facts::RunFacts;
 use super::handle::EngineHandle;
-use super::state::RunFacts;
 
 /// What the engine sends with.
 pub struct EngineSpec {

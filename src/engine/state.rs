@@ -1,16 +1,14 @@
 //! The state that the reducer owns: orgs at the top, runs below, so that several runs share an org's window.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::model::books::{Books, Limits};
 use crate::model::series::{Latencies, OrgStep, RunStep};
 use crate::model::snapshot::{OrgTotals, ParkReason};
 use crate::model::{
-    ApiError, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, RequestNo, Route, RunSlot,
+    ApiError, Books, DispatchSettings, Family, Level, Money, Mono, Notice, Now, OrgId, OrgSpec, RequestNo, RunSlot,
     RunStatus, Usage, Wall,
 };
 
@@ -19,10 +17,11 @@ use super::breaker::Breaker;
 use super::budget::Budget;
 use super::course::CourseState;
 use super::event::Effect;
+use super::facts::RunFacts;
 use super::gate::Gate;
 use super::growth::Growth;
 use super::history::PerSecond;
-use super::ledger::{Ledger, Tariff};
+use super::ledger::Ledger;
 use super::load::Sizes;
 use super::pace::{Pace, easing};
 use super::preflight::Preflight;
@@ -116,43 +115,6 @@ pub(crate) struct Parked {
     pub(crate) until: Option<Mono>,
 }
 
-/// What of a run does not change.
-#[derive(Debug, Clone)]
-pub struct RunFacts {
-    /// Its id.
-    pub run_id: String,
-    /// Its directory, for people.
-    pub dir: String,
-    /// Its input, as the operator named it.
-    pub input: String,
-    /// Its path.
-    pub path: Route,
-    /// The rule that chose the path.
-    pub route_reason: String,
-    /// Its model, or `mixed`.
-    pub model: String,
-    /// What waits may be moved to batches while it runs.
-    pub can_move: bool,
-    /// Nobody watches: what would wait for an operator ends the run instead.
-    pub unattended: bool,
-    /// The books of earlier sessions.
-    pub prior: Books,
-    /// Its models with their prices, by the index that its requests name.
-    pub tariff: Tariff,
-    /// What it may cost and do at most.
-    pub limits: Limits,
-    /// What other runs have spent today.
-    pub others_today: Money,
-    /// What earlier sessions waited for, in milliseconds.
-    pub prior_waits: BTreeMap<String, u64>,
-    /// Time in which earlier sessions ran.
-    pub prior_wall: Duration,
-    /// What orgs of earlier sessions did that this one does not use, by label.
-    pub absent_orgs: Vec<(String, OrgTotals)>,
-    /// Requests answered in earlier sessions, by the number of attempts that it took.
-    pub prior_attempts: [u64; 5],
-}
-
 /// One run.
 #[derive(Debug)]
 pub(crate) struct RunState {
@@ -243,8 +205,19 @@ impl State {
         }
     }
 
-    /// What would be in doubt if this process died now: what is so, and that of which nothing is durable.
+    /// What the ceiling of a run counts, as it is now.
     pub(crate) fn open_to_doubt(&self, slot: RunSlot) -> Open {
+        let run = &self.runs[slot.ix()];
+        Open {
+            answered: run.ledger.n_answered_on_sync(),
+            doubt: run.ledger.in_doubt().0,
+            in_flight: u64::from(run.queue.in_flight()),
+            waiting: if run.admits() { run.queue.n_waiting() } else { 0 },
+        }
+    }
+
+    /// How many calls of a run can be out at once, as the caps are.
+    pub(crate) fn capacity(&self, slot: RunSlot) -> u64 {
         let run = &self.runs[slot.ix()];
         let capacity = |family: Family| {
             let of_pool = |(ix, pool): (usize, &Pool)| match &pool.windows[family.ix()] {
@@ -256,12 +229,7 @@ impl State {
             };
             self.pools.iter().enumerate().map(of_pool).sum::<u64>()
         };
-        Open {
-            doubt: run.ledger.in_doubt().0,
-            in_flight: u64::from(run.queue.in_flight()),
-            unsynced: run.queue.counts().unsynced,
-            capacity: Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum(),
-        }
+        Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum()
     }
 
     /// Adds a run and gives its slot.
@@ -274,6 +242,7 @@ impl State {
         let labels: Vec<String> = self.orgs.iter().map(|org| org.label.clone()).collect();
         let mut budget = Budget::new(facts.limits.clone(), &labels);
         budget.others_spent(facts.others_today);
+        budget.knows(facts.prior.dearer);
         self.runs.push(RunState {
             slot,
             ledger: Ledger::new(labels, facts.tariff.clone(), facts.prior.clone()),
@@ -440,6 +409,11 @@ impl RunState {
     /// Whether requests may be sent.
     pub(crate) fn admits(&self) -> bool {
         self.status == RunStatus::Running && self.store_trouble.is_none()
+    }
+
+    /// The books as they are to be kept.
+    pub(crate) fn books(&self) -> Books {
+        Books { dearer: self.budget.dearer(), ..self.ledger.books() }
     }
 
     /// The most that a request can cost on the sync path.

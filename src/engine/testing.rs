@@ -13,12 +13,13 @@ use crate::store::Record;
 
 use super::command::command;
 use super::event::{Attempt, Effect, Event};
+use super::facts::RunFacts;
 use super::load::Sizes;
 use super::preflight::{self, Want};
 use super::publish::Publisher;
 use super::queue::{Place, Queue};
 use super::reduce::{next_wake, reduce};
-use super::state::{RunFacts, State};
+use super::state::State;
 
 /// What has happened to a dispatcher.
 #[derive(Debug)]
@@ -138,6 +139,7 @@ impl Core {
             route_reason: String::new(),
             model: family.as_str().to_owned(),
             can_move: false,
+            is_pilot: false,
             unattended,
             prior: Default::default(),
             prior_waits: Default::default(),

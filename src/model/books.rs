@@ -31,6 +31,13 @@ pub struct Books {
     pub out: Money,
     /// Attempts made: calls on the sync path, and requests in sub-batches.
     pub n_sent: u64,
+    /// The highest ratio of what an answer cost to what was reserved for it, in thousandths; 0 while none was above 1.
+    #[serde(rename = "dearer_thousandths", skip_serializing_if = "is_zero")]
+    pub dearer: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Answers of one kind.

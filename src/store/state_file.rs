@@ -29,9 +29,11 @@ pub struct StateFile {
     /// Attempts that may have been billed without an answer, over all sessions.
     #[serde(default)]
     pub n_possibly_charged: u64,
-    /// What `n_possibly_charged` can have become by the time that the process died without a word, at the most.
+    /// Attempts of the sync path that were answered or possibly charged, or can have been out when the process died without a
+    /// word: at the most, over all sessions. Those of them that neither the journal nor `n_possibly_charged` knows may have
+    /// been charged.
     #[serde(default)]
-    pub n_possibly_charged_at_most: u64,
+    pub n_begun_at_most: u64,
     /// What was paid and perhaps paid, over all sessions.
     #[serde(default)]
     pub books: Books,
@@ -104,7 +106,7 @@ impl StateFile {
             counts: Counts { total: run.input.count, unsent: run.input.count, ..Counts::default() },
             cost: Money::ZERO,
             n_possibly_charged: 0,
-            n_possibly_charged_at_most: 0,
+            n_begun_at_most: 0,
             books: Books::default(),
             time_ms: BTreeMap::new(),
             limits: Limits::default(),

@@ -144,6 +144,34 @@ fn a_run_that_is_killed_again_and_again_stays_within_its_budgets() {
     assert!(micro(spent + doubt) <= 50_000 && micro(spent + doubt) >= stats.cost_micro_usd as i64, "{spent} + {doubt}");
 }
 
+/// The API answers none of the calls, so that what was out when the run was killed is what the API has got.
+#[test]
+fn d1_what_a_kill_leaves_in_doubt_is_what_was_out_and_nothing_when_nothing_was() {
+    let server = Server::slow(600_000);
+    let place = Place::at(&server);
+    let (input, dir) = (place.requests(400), place.text("run"));
+    let limits = ["--yes", "--json", "--no-cache", "--cap", "4", "--max-cost", "5"];
+    let mut n_out = 0;
+    for session in 0..2 {
+        let begin = if session == 0 { vec!["run", &input, "--run-dir", &dir] } else { vec!["resume", &dir] };
+        let running = place.start(&[&begin[..], &limits[..]].concat());
+        wait_for("calls to be out, and a state that says so", || {
+            let out = server.stats().n_messages;
+            let is_new = out > n_out && fs::exists(place.path("run/state.json")).unwrap();
+            (is_new && state(&place, "run")["n_begun_at_most"] == out).then(|| n_out = out)
+        });
+        running.kill();
+    }
+    // Nothing more may be sent: the last session takes the books on, and ends.
+    let limit = n_out.to_string();
+    assert_eq!(place.run(&["resume", &dir, "--json", "--no-cache", "--max-requests", &limit]).code, 4);
+    assert_eq!(server.stats().n_messages, n_out);
+    let state = state(&place, "run");
+    let books = [&state["books"]];
+    assert_eq!((sum(&books, "doubtful", "n", None) as u64, state["n_possibly_charged"].as_u64()), (n_out, Some(n_out)));
+    assert!((12..=24).contains(&n_out), "{n_out}");
+}
+
 #[test]
 fn what_other_runs_have_in_doubt_counts_for_the_day() {
     let lost = "[[orgs.faults]]\nkind = \"reset-after\"\nshare = 0.2\n";
@@ -177,7 +205,7 @@ fn attempts_and_time_can_be_limited_and_a_past_deadline_is_refused() {
     let ended = place.run(&["run", &input, "--run-dir", &dir, "--json", "--max-requests", "7"]);
     let line = finished(&ended);
     assert_eq!((ended.code, &line["n_succeeded"], server.stats().n_messages), (4, &7.into(), 7), "{line}");
-    place.run(&["resume", &dir, "--deadline", "2020-01-01T00:00:00Z"]).refused(2, &["--deadline", "90s"]);
+    place.run(&["resume", &dir, "--deadline", "2020-01-01T00:00:00Z"]).refused(2, &["--deadline", "lies in the past"]);
     let ended = place.run(&["resume", &dir, "--json", "--max-requests", "1000", "--deadline", "1h"]);
     assert_eq!(finished(&ended)["n_succeeded"], 30);
 }

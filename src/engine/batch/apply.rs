@@ -8,7 +8,7 @@ use super::sub::Sub;
 use crate::engine::event::Effect;
 use crate::engine::ledger::Answer;
 use crate::engine::state::State;
-use crate::engine::{organisation, park, stop};
+use crate::engine::{money, organisation, park, stop};
 
 /// Works on the batch part of a run, if it has one, and carries out what comes of it.
 pub(super) fn with<R>(
@@ -69,6 +69,12 @@ pub(crate) fn tick(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
             give_up(state, slot, now, effects);
         }
     }
+}
+
+/// Makes the next planned sub-batch fit into what is left of the budget, as a part of it or on the sync path. False when
+/// nothing fits.
+pub(crate) fn fit(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) -> bool {
+    with(state, slot, now, effects, super::fit::fit).unwrap_or(false)
 }
 
 /// Unattended, a run ends when all that it still waits for is at orgs that are parked until somebody does something, and
@@ -178,6 +184,7 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now
         return;
     }
     let model = run.sizes.model(no);
+    let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
     run.ledger.settle(Answer { org, path: Route::Batch, model, outcome, usage, cost }, now.wall);
     run.outage.heard = true;
     run.fuse.off |= outcome != Outcome::Invalid;
@@ -189,9 +196,10 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now
         Outcome::ReDrivable => {}
     }
     effects.push(Effect::Record(record));
+    money::compare(state, slot, (cost, at_most), now, effects);
 }
 
-/// Requests of a sub-batch go to the sync path.
+/// Requests of a sub-batch go to the sync path. What of them may have been charged is in the ledger already.
 fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo, Trouble)>, now: Now) {
     let run = &mut state.runs[slot.ix()];
     for (no, trouble) in again {
@@ -199,11 +207,6 @@ fn re_drive(state: &mut State, slot: RunSlot, org: OrgId, again: Vec<(RequestNo,
             ApiError { kind: trouble.as_str().to_owned(), message: "in a sub-batch".to_owned(), ..ApiError::default() };
         if run.queue.failed_in_batch(no, org, trouble, error, now.mono) {
             run.ledger.failed(trouble.as_str());
-            if trouble.possibly_charged() {
-                let model = run.sizes.model(no);
-                let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
-                run.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most, now.wall);
-            }
         }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::BatchFailure;
-use crate::model::{ApiError, Level, Money, RequestNo, SubBatchStatus, Trouble};
+use crate::engine::queue::Place;
+use crate::model::{ApiError, Level, Money, OrgId, RequestNo, Route, SubBatchStatus, Trouble};
 
 use super::act::{Harvest, Out, Step, ToDo};
 use super::part::{BatchRun, Ctx, HARVESTS};
@@ -115,7 +116,20 @@ fn harvested(part: &mut BatchRun, at: usize, harvest: Harvest, ctx: &mut Ctx<'_>
     sub.entry.harvested_at = Some(ctx.now.wall);
     sub.step(SubBatchStatus::Harvested);
     sub.note(ctx.now.wall, "harvested");
+    // Now, so that the state that calls it harvested says so as well: the next session asks nobody.
+    doubt(sub.org, &sub.again, ctx);
     part.keep(at, Step::Harvested, ctx);
+}
+
+/// Puts down what may have been charged although there is no result of it.
+fn doubt(org: Option<OrgId>, again: &[(RequestNo, Trouble)], ctx: &mut Ctx<'_>) {
+    let Some(org) = org else { return };
+    for (no, trouble) in again.iter().filter(|(_, trouble)| trouble.possibly_charged()) {
+        if ctx.queue.place(*no) == Some(Place::Batched) {
+            let (model, at_most) = (ctx.sizes.model(*no), ctx.at_most_in_batch(*no));
+            ctx.ledger.doubt(org, Route::Batch, model, trouble.as_str(), at_most, ctx.now.wall);
+        }
+    }
 }
 
 /// The harvest is durable: what was not processed may be sent again, and only now.
@@ -162,10 +176,15 @@ pub(crate) fn re_drive(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) -> usi
     sub.question = None;
     let again = match sub.status() {
         // Nothing is known of any of them.
-        SubBatchStatus::Unavailable => sub.members.iter().map(|no| (*no, Trouble::NoResult)).collect(),
+        SubBatchStatus::Unavailable => {
+            let again: Vec<_> = sub.members.iter().map(|no| (*no, Trouble::NoResult)).collect();
+            doubt(sub.org, &again, ctx);
+            again
+        }
         _ => std::mem::take(&mut sub.again),
     };
     let n = again.len();
+    let sub = &part.subs[at];
     if let Some(org) = sub.org.or(Some(crate::model::OrgId(0))) {
         ctx.out.push(Out::ReDrive(org, again));
     }

@@ -17,6 +17,7 @@
 //! | `split` | which requests make a sub-batch |
 //! | `pilot` | whether the shapes of the requests are right, before a batch is made of them |
 //! | `open` | when and where a sub-batch is created, and what the answer means |
+//! | `fit` | what becomes of a planned one that the budget does not hold |
 //! | `search`, `adopt` | what becomes of a create without an answer: which batch of the org's list is ours |
 //! | `watch`, `poll` | when it is asked for, and what the answers mean |
 //! | `stuck` | whether it is stuck |
@@ -26,6 +27,7 @@ mod act;
 mod adopt;
 mod apply;
 mod body;
+mod fit;
 mod gather;
 mod harvest;
 mod measure;
@@ -46,7 +48,7 @@ mod view;
 mod watch;
 
 pub(crate) use act::{BatchEffect, BatchEvent, Happened, Step, ToDo};
-pub(crate) use apply::{event, is_at_work, is_quiet, tick, wants};
+pub(crate) use apply::{event, fit, is_at_work, is_quiet, tick, wants};
 pub use measure::harvest_file;
 pub(crate) use orders::{cancel_sub_batch, finish_on_sync, leave_sub_batch, re_drive_sub_batch};
 pub(crate) use part::BatchRun;

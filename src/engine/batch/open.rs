@@ -50,10 +50,11 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
         if !sub.step(SubBatchStatus::Creating) {
             continue;
         }
-        ctx.ledger.reserve_batches(part.reserved());
-        let sub = &mut part.subs[at];
         sub.org = Some(org);
         sub.entry.org = label;
+        // Before the next one is looked at, which has to fit beside it.
+        ctx.ledger.reserve_batches(part.reserved());
+        let sub = &mut part.subs[at];
         sub.entry.create_intent_at = Some(ctx.now.wall);
         sub.begin(Duration::ZERO, ctx.now.mono);
         sub.busy = true;
@@ -88,9 +89,7 @@ fn pick(part: &mut BatchRun, at: usize, at_most: Money, ctx: &Ctx<'_>) -> Option
         match ctx.budget.admits(ctx.ledger, org, n, at_most, ctx.now.wall) {
             Ok(()) => return Some(org),
             Err(Blocked(limit)) => {
-                let text = format!(
-                    "{limit}: a sub-batch of {n} requests may cost up to {at_most} (a smaller --sub-batch-size may fit)"
-                );
+                let text = format!("{limit}: a sub-batch of {n} requests may cost up to {at_most}");
                 part.blocked = Some(Blocked(text));
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::{ApiError, BatchSettings, Level, Money, Mono, Now, OrgId, RequestNo, SubBatchStatus};
 use crate::store::SubBatchEntry;
 
-use super::act::{BatchEvent, Happened, Out, Step, ToDo};
+use super::act::{BatchEvent, Happened, HarvestedRow, Out, Step, ToDo};
 use super::pilot::Pilots;
 use super::stuck::Peers;
 use super::sub::Sub;
@@ -14,7 +14,7 @@ use super::{gather, open, search, watch};
 use crate::engine::budget::{Blocked, Budget};
 use crate::engine::ledger::Ledger;
 use crate::engine::load::Sizes;
-use crate::engine::queue::Queue;
+use crate::engine::queue::{Place, Queue};
 
 /// Downloads at once: each takes a thread and a few megabytes.
 pub(crate) const HARVESTS: usize = 2;
@@ -41,6 +41,11 @@ pub(crate) struct Ctx<'c> {
 impl Ctx<'_> {
     pub(crate) fn todo(&mut self, index: u32, what: ToDo) {
         self.out.push(Out::Do(index, what));
+    }
+
+    /// The most that a request can cost in a batch.
+    pub(crate) fn at_most_in_batch(&self, no: RequestNo) -> Money {
+        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), true)
     }
 
     pub(crate) fn say(&mut self, level: Level, kind: &'static str, org: Option<OrgId>, text: String) {
@@ -80,18 +85,21 @@ pub(crate) struct BatchRun {
     pub(crate) n_wrong: u32,
     /// The limit that keeps the next sub-batch from being created.
     pub(crate) blocked: Option<Blocked>,
+    /// The index of the next sub-batch that is planned in addition.
+    next_index: u32,
     /// Nothing is due before this.
     wake: Mono,
 }
 
 impl BatchRun {
-    /// A part over these sub-batches.
+    /// A part over these sub-batches, none of which has `next_index` or a higher one.
     pub(crate) fn new(
         settings: BatchSettings,
         labels: &[String],
         mut subs: Vec<Sub>,
         pilots: Pilots,
         finish_on_sync: bool,
+        next_index: u32,
     ) -> BatchRun {
         subs.sort_by_key(|sub| sub.entry.index);
         let desk =
@@ -107,8 +115,21 @@ impl BatchRun {
             piloted: false,
             n_wrong: 0,
             blocked: None,
+            next_index,
             wake: Mono::ZERO,
         }
+    }
+
+    /// An index that no sub-batch has had.
+    pub(crate) fn new_index(&mut self) -> u32 {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+
+    /// It has changed, and is to be looked at at once.
+    pub(crate) fn soon(&mut self) {
+        self.wake = Mono::ZERO;
+        self.version += 1;
     }
 
     /// The entries for the state file: from the intent to create on. What is only planned is planned again next time; so is
@@ -149,16 +170,14 @@ impl BatchRun {
     /// Cancels a sub-batch as soon as no call about it is under way.
     pub(crate) fn want_cancel(&mut self, at: usize, why: &str, ctx: &mut Ctx<'_>) {
         self.subs[at].cancel_wanted = Some(why.to_owned());
-        self.wake = Mono::ZERO;
-        self.version += 1;
+        self.soon();
         watch::look_for_stuck(self, at, ctx);
     }
 
     /// Takes an event.
     pub(crate) fn on(&mut self, event: BatchEvent, ctx: &mut Ctx<'_>) {
         let Some(at) = self.find(event.index) else { return };
-        self.version += 1;
-        self.wake = Mono::ZERO;
+        self.soon();
         match event.what {
             Happened::MembersKept(kept) => open::members_kept(self, at, kept, ctx),
             Happened::StateKept(Step::CreateIntent) => open::intent_kept(self, at, ctx),
@@ -172,6 +191,10 @@ impl BatchRun {
             }
             Happened::CancelAnswered(reply) => watch::cancel_answered(self, at, *reply, ctx),
             Happened::Rows { rows, token } => {
+                // What is answered is paid, and not out any more.
+                let waits = |row: &&HarvestedRow| ctx.queue.place(row.no) == Some(Place::Batched);
+                let paid: Money = rows.iter().filter(waits).map(|row| ctx.at_most_in_batch(row.no)).sum();
+                self.subs[at].at_most = self.subs[at].at_most - paid;
                 if let Some(org) = self.subs[at].org {
                     ctx.out.push(Out::Rows(org, rows));
                 }
@@ -246,11 +269,21 @@ impl BatchRun {
             home.entry.n_requests = home.members.len() as u32;
             Some(no)
         };
-        let news = self.pilots.look(ctx.queue, &mut take);
         // A pilot in place of one that was refused is work that a run at the end of its budget can do without.
-        if !news.next.is_empty() && ctx.budget.affords_optional() {
+        let news = match ctx.budget.affords_optional() {
+            true => self.pilots.look(ctx.queue, Some(&mut take)),
+            false => self.pilots.look(ctx.queue, None),
+        };
+        if !news.next.is_empty() {
             self.version += 1;
             ctx.out.push(Out::ToSync(news.next));
+        }
+        if news.n_without > 0 {
+            let text = format!(
+                "95 % of the budget is used: {} shapes of requests whose pilot was refused go into sub-batches without another one",
+                news.n_without
+            );
+            ctx.say(Level::Warn, "no-pilot", None, text);
         }
         if let Some(wrong) = news.wrong {
             self.piloted = true;

@@ -40,7 +40,12 @@ pub(crate) struct News {
     pub(crate) next: Vec<RequestNo>,
     /// A shape is wrong; in words.
     pub(crate) wrong: Option<String>,
+    /// Shapes whose pilot was refused, and which go without another one.
+    pub(crate) n_without: u32,
 }
+
+/// Takes a request out of the sub-batch that it was planned for, as a pilot; `None` when it is in none.
+pub(crate) type Take<'t> = dyn FnMut(RequestNo) -> Option<RequestNo> + 't;
 
 impl Pilots {
     /// Pilots of these shapes. The first request of each must be on its way on the sync path.
@@ -60,8 +65,8 @@ impl Pilots {
     }
 
     /// Looks where the pilots are. One that is called invalid may be wrong by itself: the next of its shape is asked, got by
-    /// `take`, before the shape is given up.
-    pub(crate) fn look(&mut self, queue: &Queue, take: &mut dyn FnMut(RequestNo) -> Option<RequestNo>) -> News {
+    /// `take`, before the shape is given up. Without a `take` the shape goes without: its rows are not billed if it is wrong.
+    pub(crate) fn look(&mut self, queue: &Queue, mut take: Option<&mut Take<'_>>) -> News {
         let mut news = News::default();
         for trial in self.trials.iter_mut().filter(|trial| !trial.answered) {
             let Some(&no) = trial.shape.first.get(trial.at) else {
@@ -70,8 +75,13 @@ impl Pilots {
             };
             match queue.place(no) {
                 Some(Place::Done(Outcome::Invalid) | Place::Aside) if trial.shape.n > 1 => {
+                    let Some(take) = &mut take else {
+                        trial.answered = true;
+                        news.n_without += 1;
+                        continue;
+                    };
                     trial.at += 1;
-                    match trial.shape.first.get(trial.at).copied().and_then(&mut *take) {
+                    match trial.shape.first.get(trial.at).copied().and_then(&mut **take) {
                         Some(next) => news.next.push(next),
                         None => {
                             news.wrong = Some(format!(

@@ -236,6 +236,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         }
         subs.push(sub);
     }
+    let next_index = plan.first_index + plan.fresh.len() as u32;
     for (at, members) in plan.fresh.into_iter().enumerate() {
         held.extend(members.iter().copied());
         subs.push(Sub::planned(plan.first_index + at as u32, members));
@@ -250,7 +251,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     firsts.into_iter().for_each(|no| queue.let_go(no, now.mono));
     let pilots = Pilots::new(plan.pilots);
     let n_pilots = pilots.len();
-    let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync);
+    let part = BatchRun::new(plan.settings, &labels, subs, pilots, plan.finish_on_sync, next_index);
     state.runs[slot.ix()].ledger.reserve_batches(part.reserved());
     state.batches[slot.ix()] = Some(Box::new(part));
     let text = if n_planned + n_live + n_pilots == 0 && state.runs[slot.ix()].queue.is_empty() {

@@ -19,11 +19,12 @@ use crate::store::Record;
 
 use crate::engine::command::command;
 use crate::engine::event::{Attempt, Effect, Event};
+use crate::engine::facts::RunFacts;
 use crate::engine::load::Uniform;
 use crate::engine::publish::Publisher;
 use crate::engine::queue::{Place, Queue};
 use crate::engine::reduce::reduce;
-use crate::engine::state::{RunFacts, State};
+use crate::engine::state::State;
 
 /// A dispatcher without a shell: time moves when the test says so.
 struct Desk {
@@ -60,6 +61,7 @@ fn facts(unattended: bool) -> RunFacts {
         route_reason: "forced".to_owned(),
         model: "claude-haiku-4-5".to_owned(),
         can_move: true,
+        is_pilot: false,
         unattended,
         prior: Default::default(),
         prior_waits: Default::default(),

@@ -121,6 +121,25 @@ fn at_60_and_80_percent_it_is_said_and_at_80_the_rest_can_be_moved_to_batches() 
 }
 
 #[test]
+fn at_95_percent_a_pilot_stops_and_a_run_goes_on_to_the_limit() {
+    // The next one is out when the answer is there that makes it 95 %.
+    for (is_pilot, succeeded) in [(true, 96), (false, 100)] {
+        let mut desk = desk(&[1], 200, max_cost(100), true);
+        desk.state.runs[0].facts.is_pilot = is_pilot;
+        desk.finish();
+        assert_eq!((desk.rested.clone(), desk.counts().succeeded), (vec![(RUN, 4)], succeeded));
+    }
+}
+
+#[test]
+fn what_was_learned_of_costs_is_in_the_books() {
+    let mut desk = desk(&[4], 8, max_cost(1_000), true);
+    desk.cost = Money(AT_MOST.0 * 3);
+    desk.finish();
+    assert_eq!(desk.state.runs[0].books().dearer, 3_000);
+}
+
+#[test]
 fn a_policy_moves_the_rest_to_batches_when_nobody_watches() {
     let mut desk = desk(&[10], 100, Limits { to_batch: true, ..max_cost(50) }, true);
     for _ in 0..60 {

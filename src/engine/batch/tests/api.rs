@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::world::{HOUR, RUN, SECOND, Theirs, Weather, World, error, with_error};
 use crate::api::batches::{BatchCounts, BatchFailure, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus};
 use crate::engine::batch::act::{Happened, Harvest, HarvestedRow, Token};
-use crate::model::{AccountTrouble, LimitKind, Money, OrgId, Outcome, RequestNo, RetryAfter, Trouble, Usage};
+use crate::model::{AccountTrouble, LimitKind, OrgId, Outcome, RequestNo, RetryAfter, Trouble, Usage};
 use crate::store::Record;
 
 use super::world::Due;
@@ -165,7 +165,7 @@ impl World {
             } else if answered.contains(no) {
                 harvest.tally.n_succeeded += 1;
                 let record = Record { run: RUN, no: *no, outcome: Outcome::Succeeded, line: Vec::new(), cache: None };
-                let (usage, cost) = (Usage::default(), Money(1));
+                let (usage, cost) = (Usage::default(), self.cost);
                 rows.push(HarvestedRow { no: *no, outcome: Outcome::Succeeded, usage, cost, record });
             } else {
                 harvest.tally.n_canceled += 1;

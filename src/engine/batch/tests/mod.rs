@@ -2,6 +2,7 @@
 
 mod api;
 mod crash;
+mod money;
 mod trouble;
 mod world;
 

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, BatchReply};
+use crate::catalog::Catalog;
 use crate::engine::command::command;
 use crate::engine::event::{Attempt, Effect, Event};
+use crate::engine::facts::RunFacts;
 use crate::engine::queue::{Place, Queue};
 use crate::engine::reduce::{next_wake, reduce};
-use crate::engine::state::{RunFacts, State};
+use crate::engine::state::State;
 use crate::engine::testing::Requests;
+use crate::model::books::Limits;
 use crate::model::{
     ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, Money, Mono, Now, OrgId, OrgSpec,
     Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, Secret, SubBatchStatus, Trouble, Usage, Verdict, Wall,
@@ -23,6 +26,7 @@ use crate::engine::batch::pilot::Shape;
 use crate::engine::batch::plan::{self, BatchPlan};
 
 pub(super) const RUN: RunSlot = RunSlot(0);
+const MODEL: &str = "claude-haiku-4-5";
 pub(super) const EPOCH: i64 = 1_800_000_000_000;
 pub(super) const HOUR: Duration = Duration::from_secs(3_600);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -134,6 +138,9 @@ pub(super) struct World {
     pub(super) without_cancel: bool,
     /// Batches are created, their answers are lost, and the list never shows them.
     pub(super) blind: bool,
+    pub(super) limits: Limits,
+    /// What a request costs in a batch; twice that on the sync path.
+    pub(super) cost: Money,
 }
 
 pub(super) fn org(label: &str) -> OrgSpec {
@@ -162,7 +169,7 @@ impl World {
     pub(super) fn new(n: u32, size: u32, weather: Weather, seed: u64) -> World {
         let settings = BatchSettings { size, ..BatchSettings::default() };
         let mut world = World {
-            state: World::state(&Disk::default(), n, true),
+            state: World::state(&Disk::default(), n, true, Limits::default()),
             now: Mono::ZERO,
             due: BinaryHeap::new(),
             what: HashMap::new(),
@@ -192,25 +199,28 @@ impl World {
             n_pages: 0,
             without_cancel: false,
             blind: false,
+            limits: Limits::default(),
+            cost: Money(1),
         };
         world.boot(false);
         world
     }
 
-    pub(super) fn state(disk: &Disk, n: u32, unattended: bool) -> State {
+    pub(super) fn state(disk: &Disk, n: u32, unattended: bool, limits: Limits) -> State {
         let facts = RunFacts {
             run_id: "r".to_owned(),
             dir: "d".to_owned(),
             input: "i".to_owned(),
             path: Route::Batch,
             route_reason: "forced".to_owned(),
-            model: "claude-haiku-4-5".to_owned(),
+            model: MODEL.to_owned(),
             can_move: false,
+            is_pilot: false,
             unattended,
             prior: Default::default(),
             prior_waits: Default::default(),
-            tariff: Vec::new(),
-            limits: Default::default(),
+            tariff: vec![(MODEL.to_owned(), Catalog::builtin().card(MODEL))],
+            limits,
             others_today: Money::ZERO,
             prior_wall: Duration::ZERO,
             prior_attempts: Default::default(),
@@ -231,7 +241,7 @@ impl World {
 
     /// As `plan` does it from the files.
     pub(super) fn boot(&mut self, re_drive: bool) {
-        self.state = World::state(&self.disk, self.n, self.unattended);
+        self.state = World::state(&self.disk, self.n, self.unattended, self.limits.clone());
         let mut taken = HashSet::new();
         let mut kept = Vec::new();
         for entry in &self.disk.entries {
@@ -401,7 +411,7 @@ impl World {
             limits: RateLimits::default(),
             retry_after: RetryAfter::Absent,
             organization: None,
-            cost: Money(2),
+            cost: self.cost + self.cost,
             record: Some(record),
         };
         self.at(SECOND, Due::Event(Event::Attempted(Box::new(attempt))));

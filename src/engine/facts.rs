@@ -1,0 +1,49 @@
+//! What a run is started with and what does not change while it runs: who it is, and what earlier sessions left.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::model::books::{Books, Limits};
+use crate::model::snapshot::OrgTotals;
+use crate::model::{Money, Route};
+
+use super::ledger::Tariff;
+
+/// What of a run does not change.
+#[derive(Debug, Clone)]
+pub struct RunFacts {
+    /// Its id.
+    pub run_id: String,
+    /// Its directory, for people.
+    pub dir: String,
+    /// Its input, as the operator named it.
+    pub input: String,
+    /// Its path.
+    pub path: Route,
+    /// The rule that chose the path.
+    pub route_reason: String,
+    /// Its model, or `mixed`.
+    pub model: String,
+    /// What waits may be moved to batches while it runs.
+    pub can_move: bool,
+    /// This session sends some of the requests to measure what they take, and no others.
+    pub is_pilot: bool,
+    /// Nobody watches: what would wait for an operator ends the run instead.
+    pub unattended: bool,
+    /// The books of earlier sessions.
+    pub prior: Books,
+    /// Its models with their prices, by the index that its requests name.
+    pub tariff: Tariff,
+    /// What it may cost and do at most.
+    pub limits: Limits,
+    /// What other runs have spent today.
+    pub others_today: Money,
+    /// What earlier sessions waited for, in milliseconds.
+    pub prior_waits: BTreeMap<String, u64>,
+    /// Time in which earlier sessions ran.
+    pub prior_wall: Duration,
+    /// What orgs of earlier sessions did that this one does not use, by label.
+    pub absent_orgs: Vec<(String, OrgTotals)>,
+    /// Requests answered in earlier sessions, by the number of attempts that it took.
+    pub prior_attempts: [u64; 5],
+}
