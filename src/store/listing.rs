@@ -55,6 +55,15 @@ pub struct Listed {
 /// # Errors
 /// When the data directory cannot be read.
 pub fn list_runs(data_dir: &Path) -> Result<Vec<Listed>, StoreError> {
+    list_runs_by(data_dir, &mut |_| true)
+}
+
+/// As [`list_runs`], with a word to say before each directory is looked into, which may be on a disk that does not answer: one
+/// for which `look` is false is passed over. A link is named by its own path, as to follow it is to look.
+///
+/// # Errors
+/// When the data directory cannot be read.
+pub fn list_runs_by(data_dir: &Path, look: &mut dyn FnMut(&Path) -> bool) -> Result<Vec<Listed>, StoreError> {
     let entries = match std::fs::read_dir(data_dir) {
         Ok(entries) => entries,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -65,6 +74,9 @@ pub fn list_runs(data_dir: &Path) -> Result<Vec<Listed>, StoreError> {
     for entry in entries {
         let entry = entry.map_err(StoreError::io("read", data_dir))?;
         let mut dir = entry.path();
+        if !look(&dir) {
+            continue;
+        }
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             // One that leads nowhere: the run was deleted or its disk is not there.
             let Ok(target) = std::fs::canonicalize(&dir) else { continue };

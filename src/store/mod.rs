@@ -51,7 +51,7 @@ pub use export::{LastLines, without_meta};
 pub use history::{History, HistoryError, OrgRun, SubBatchRun};
 pub use hits::take_hits;
 pub use journal::LineMeta;
-pub use listing::{Listed, forget_run, list_runs, remember_run};
+pub use listing::{Listed, forget_run, list_runs, list_runs_by, remember_run};
 pub use lock::Owner;
 pub use members::Members;
 pub use outcomes::{OutcomeLine, for_each_outcome};

@@ -70,7 +70,8 @@ fn title(run: &RunView) -> String {
         RunStatus::Running => String::new(),
         status => format!("{status} "),
     };
-    let percent = (run.counts.done() * 100).checked_div(run.counts.total).unwrap_or(100);
+    let hundred = u128::from(run.counts.done()) * 100;
+    let percent = hundred.checked_div(u128::from(run.counts.total)).unwrap_or(100);
     format!("{state}{} {} · fandeck", format::percent(percent as f64 / 100.0), harmless(&run.input))
 }
 

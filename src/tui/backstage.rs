@@ -1,6 +1,7 @@
 //! What lies behind the screens: everything that they need of the product and that is not in the picture. A screen asks by
 //! a [`crate::tui::update::Reaction::Ask`], goes on, and is told the answer as a message: nothing on the screen waits.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::engine::EngineHandle;
 use crate::model::browse::{Page, Query, RequestDetail};
+use crate::model::format;
 use crate::model::{CostPref, Counts, Finding, Money, PathChoice, RequestNo, Route, RunStatus, Wall};
 
 use super::screens::planner::Draft;
@@ -58,6 +60,8 @@ pub enum Errand {
         re_drive: bool,
         /// How many requests the operator agreed to send; refused when more are left by now.
         agreed: u64,
+        /// The limit that the operator has raised, and up to where.
+        raised: Option<RunLimit>,
     },
     /// Start the demo: told by [`Answer::Attached`].
     Demo,
@@ -180,8 +184,27 @@ pub enum Answer {
     Deleted(Result<PathBuf, String>),
 }
 
+/// A limit of a run, over all of its sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunLimit {
+    /// What it may cost.
+    Cost(Money),
+    /// Attempts that it may make.
+    Attempts(u64),
+}
+
+/// `$2.00`, `7,000 attempts`.
+impl fmt::Display for RunLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunLimit::Cost(most) => f.write_str(&format::money(*most)),
+            RunLimit::Attempts(most) => write!(f, "{} attempts", format::count(*most)),
+        }
+    }
+}
+
 /// What a resume would send.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Assessment {
     /// The run directory.
     pub dir: PathBuf,
@@ -193,10 +216,16 @@ pub struct Assessment {
     pub n_left: u64,
     /// What they would cost, in words.
     pub cost: String,
+    /// The same as a figure; `None` when it costs nothing, or is not known.
+    pub expected: Option<Money>,
+    /// What the run has cost so far, with what may have been charged without an answer.
+    pub spent: Money,
+    /// What it may cost in all; `None` when it has no limit.
+    pub max_cost: Option<Money>,
     /// Labels of the orgs that would take them.
     pub orgs: Vec<String>,
-    /// The limit that ended the run and would end it again at once, in words, with what raises it.
-    pub limit: Option<String>,
+    /// The limit that ended the run and would end it again at once.
+    pub ended_at: Option<RunLimit>,
 }
 
 /// A run that the screens show.

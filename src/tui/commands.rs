@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::action::Action;
 use super::backstage::{Answer, Errand};
 use super::screens::{self, Screen};
-use super::state::{Ask, Asked, CapAsk, Deed, Overlay, Toast, Tone, UiState, shown_run};
-use super::update::Reaction;
+use super::state::{Ask, Asked, CapAsk, Deed, Gate, Overlay, Toast, Tone, UiState, shown_run};
+use super::update::{Reaction, ask_how_to_leave};
 use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunStatus, Snapshot};
 
 /// How long a message stays.
@@ -51,7 +51,7 @@ pub(super) fn send(
 pub(super) fn ask(ui: &mut UiState, errand: Errand, what: String, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if errand.attaches() && !ui.may_leave(snapshot) {
         ui.then = Some((errand, what));
-        ui.overlay = Some(Overlay::Quit { focus: 0 });
+        ask_how_to_leave(ui);
         return Vec::new();
     }
     ui.ticket += 1;
@@ -67,7 +67,7 @@ pub(super) fn told(ui: &mut UiState, ticket: u64, answer: Answer, snapshot: &Sna
         ui.asked.remove(at);
         ui.toast = None;
     }
-    screens::told(ui, answer, snapshot, now)
+    screens::told(ui, ticket, answer, snapshot, now)
 }
 
 /// Opens the gate, with the focus on the button that changes nothing.
@@ -145,7 +145,7 @@ fn cap_question(ask: CapAsk) -> Ask {
         String::new(),
         format!("y  raise to {}    Esc  keep {}", ask.wanted, ask.seen),
     ];
-    Ask { title: "above the polite cap?", lines, keep: "Keep", agree: "Raise", deed: Deed::SetCap(ask) }
+    Ask { gate: Gate::Cap, lines, deed: Deed::SetCap(ask) }
 }
 
 pub(super) fn set_cap(ui: &mut UiState, ask: &CapAsk, now: Mono) -> Vec<Reaction> {

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEvent};
+use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -17,19 +17,20 @@ use tokio::time::Instant;
 
 use super::backstage::{Answer, Attached, Backstage, Driver};
 use super::copy;
+use super::glued::Glued;
 use super::guard::{self, Taking};
-use super::keymap::Key;
 use super::log::{LogFeed, Records};
 use super::pace::Pace;
 use super::screens::planner::PlannerUi;
 use super::screens::{self, Screen};
+use super::shown::Shown;
 use super::signals::{Signals, go_on_kind, stop_kind};
 use super::stage::Stage;
 use super::state::{Overlay, UiState};
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
-use super::wires::{ask, mouse_msg, news, next_event, next_picture};
+use super::wires::{ask, key_msg, mouse_msg, news, next_event, next_picture};
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
 use crate::model::{Attention, CommandOutcome, Mono, Snapshot};
@@ -54,29 +55,21 @@ struct Shell {
     /// The run that is shown.
     handle: Option<EngineHandle>,
     pictures: Option<watch::Receiver<Arc<Snapshot>>>,
-    snapshot: Arc<Snapshot>,
-    /// What is shown while the operator holds it.
-    held: Option<Held>,
+    shown: Shown,
     attention: Attention,
     ui: UiState,
     theme: Theme,
     ascii: bool,
-    records: Records,
     feed: Option<LogFeed>,
     answers: FuturesUnordered<BoxFuture<'static, (u64, CommandOutcome)>>,
     errands: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     signals: Signals,
     keys: Option<EventStream>,
+    glued: Glued,
     stage: Stage,
     started: Instant,
     pace: Pace,
     next_tick: Instant,
-}
-
-/// The picture and the log as they were when the operator took hold of them.
-struct Held {
-    snapshot: Arc<Snapshot>,
-    records: Records,
 }
 
 /// What woke the loop.
@@ -126,18 +119,17 @@ impl Shell {
             backstage,
             handle: None,
             pictures: None,
-            snapshot: Arc::default(),
-            held: None,
+            shown: Shown::new(Records::of_process()),
             attention: options.attention,
             ui,
             theme: if options.no_color { Theme::of(ThemeName::Mono) } else { options.theme },
             ascii: options.ascii,
-            records: Records::of_process(),
             feed,
             answers: FuturesUnordered::new(),
             errands: FuturesUnordered::new(),
             signals,
             keys: Some(EventStream::new()),
+            glued: Glued::default(),
             stage,
             started: now,
             pace: Pace::new(now),
@@ -155,7 +147,7 @@ impl Shell {
     /// Shows the pictures of another run from now on.
     fn attach(&mut self, attached: &Attached) {
         let mut pictures = attached.handle.watch();
-        self.snapshot = pictures.borrow_and_update().clone();
+        self.shown.renew(pictures.borrow_and_update().clone());
         self.pictures = Some(pictures);
         self.handle = Some(attached.handle.clone());
     }
@@ -207,13 +199,14 @@ impl Shell {
 
     /// Whether something on the screen depends on the time alone.
     fn is_ticking(&self) -> bool {
-        let over = self.ui.is_over(&self.snapshot);
+        let over = self.ui.is_over(self.shown.newest());
         let looks_at_the_disk = self.ui.screen == Screen::Runs;
         !over || looks_at_the_disk || self.ui.toast.is_some() || !self.ui.asked.is_empty()
     }
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
+            Wake::Input(Some(Ok(event))) if self.glued.passes_over(&event, Instant::now()) => None,
             Wake::Input(Some(Ok(event))) => {
                 self.pace.hurry();
                 self.input(&event)
@@ -225,7 +218,7 @@ impl Shell {
             }
             Wake::Picture(true) => {
                 if let Some(pictures) = &mut self.pictures {
-                    self.snapshot = pictures.borrow_and_update().clone();
+                    self.shown.renew(pictures.borrow_and_update().clone());
                 }
                 Some(Msg::Picture)
             }
@@ -256,18 +249,9 @@ impl Shell {
     fn apply(&mut self, msg: Msg) -> Option<TuiExit> {
         self.pace.touch();
         let now = self.now();
-        // A key means what is seen, also when that is held.
-        let by_hand = matches!(msg, Msg::Act(_) | Msg::Click(..) | Msg::Wheel { .. });
-        let held = self.held.as_ref().filter(|_| by_hand);
-        let seen = Arc::clone(held.map_or(&self.snapshot, |held| &held.snapshot));
-        let reactions = update(&mut self.ui, msg, &seen, now);
-        match self.ui.frozen {
-            Some(_) if self.held.is_none() => {
-                self.held = Some(Held { snapshot: Arc::clone(&self.snapshot), records: self.records.clone() });
-            }
-            None => self.held = None,
-            Some(_) => {}
-        }
+        let meant = self.shown.meant(&msg);
+        let reactions = update(&mut self.ui, msg, &meant, now);
+        self.shown.hold(self.ui.frozen.is_some());
         for reaction in reactions {
             if let Some(exit) = self.react(reaction) {
                 return Some(exit);
@@ -290,10 +274,7 @@ impl Shell {
             Reaction::Suspend => self.stage.suspend(),
             Reaction::Redraw => self.draw_anew(),
             Reaction::Mouse(on) => self.stage.mouse(on),
-            Reaction::Log(to) => {
-                let records = self.held.as_mut().map_or(&mut self.records, |held| &mut held.records);
-                records.scroll(to, &self.ui.log.view(false));
-            }
+            Reaction::Log(to) => self.shown.scroll(to, &self.ui.log.view(false)),
             Reaction::Call(text) => match self.attention {
                 Attention::None => {}
                 Attention::Bell => self.stage.aside("\x07"),
@@ -323,7 +304,7 @@ impl Shell {
 
     fn input(&mut self, event: &Event) -> Option<Msg> {
         match event {
-            Event::Key(key) => self.key(key),
+            Event::Key(key) => key_msg(&self.ui, key),
             Event::Mouse(mouse) => mouse_msg(mouse),
             Event::Resize(columns, rows) => {
                 self.draw_anew();
@@ -332,18 +313,6 @@ impl Shell {
             // Pasted text must not act as keys.
             Event::Paste(_) | Event::FocusGained | Event::FocusLost => None,
         }
-    }
-
-    fn key(&mut self, event: &KeyEvent) -> Option<Msg> {
-        let key = Key::of_event(event)?;
-        let context = self.ui.context();
-        if let Some(action) = self.ui.keymap.action(context, key) {
-            return Some(Msg::Act(action));
-        }
-        if context.takes_text() {
-            return if key.erases() { Some(Msg::Erase) } else { key.text().map(Msg::Type) };
-        }
-        None
     }
 
     fn signal(&mut self, kind: SignalKind) -> Option<Msg> {
@@ -380,10 +349,9 @@ impl Shell {
         let size = self.stage.size()?;
         self.ui.size = size;
         if let Some(feed) = &self.feed {
-            self.records.take_in(feed.take());
+            self.shown.records().take_in(feed.take());
         }
-        let (snapshot, log) =
-            self.held.as_ref().map_or((&self.snapshot, &self.records), |held| (&held.snapshot, &held.records));
+        let (snapshot, log) = self.shown.drawn();
         self.ui.log.targets = log.targets().keys().cloned().collect();
         self.ui.live.log_scrolled = log.is_scrolled();
         let mut frame = Buffer::empty(Rect::new(0, 0, size.0, size.1));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::model::snapshot::{OrgView, RunView, WindowView};
-use crate::model::{Command, Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
+use crate::model::{Family, Mono, OrgId, RunSlot, RunStatus, Snapshot};
 
 use super::TuiExit;
 use super::action::{Action, Context};
@@ -16,10 +16,13 @@ use super::screens::batches::BatchesUi;
 use super::screens::live::LiveUi;
 use super::screens::log::LogUi;
 use super::screens::planner::PlannerUi;
+use super::screens::raise::Raise;
 use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
 use super::theme::ThemeName;
+
+pub use super::gate::{Ask, CapAsk, Deed, Gate};
 
 /// What lies over a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub enum Overlay {
         /// Lines scrolled down.
         scroll: usize,
     },
+    /// A higher limit of a run that ended at its own, to be typed.
+    Raise(Box<Raise>),
     /// What to do with a running job?
     Quit {
         /// The button that Enter presses; 0 is the one that changes nothing.
@@ -52,60 +57,6 @@ pub enum Overlay {
         /// What is asked.
         ask: Ask,
     },
-}
-
-/// What the gate asks, with what the operator saw. What is done when he agrees is bound here, to ids and states as they
-/// were shown, so that nothing that moves meanwhile changes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    /// The question, in a word or two.
-    pub title: &'static str,
-    /// The object, the numbers, the money, and what follows.
-    pub lines: Vec<String>,
-    /// What is written on the button that changes nothing.
-    pub keep: &'static str,
-    /// What is written on the other one.
-    pub agree: &'static str,
-    /// What is done when the operator agrees.
-    pub deed: Deed,
-}
-
-/// What lies behind the gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// A command.
-    Command {
-        /// The command.
-        command: Command,
-        /// What it is, for the message.
-        what: String,
-    },
-    /// A cap above the polite one.
-    SetCap(CapAsk),
-    /// Something behind the screens.
-    Errand {
-        /// The errand.
-        errand: Errand,
-        /// What it is, for the message.
-        what: String,
-    },
-}
-
-/// A change of a cap, with the figures that the operator saw.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CapAsk {
-    /// The org.
-    pub org: OrgId,
-    /// Its name.
-    pub label: String,
-    /// The family.
-    pub family: Family,
-    /// The cap that was shown.
-    pub seen: u32,
-    /// The cap that is wanted.
-    pub wanted: u32,
-    /// The polite cap.
-    pub polite: u32,
 }
 
 /// A button of a dialog.
@@ -127,11 +78,11 @@ impl Overlay {
     /// Its buttons, the harmless one first; empty for an overlay without buttons.
     pub fn choices(&self) -> Vec<Choice> {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => Vec::new(),
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => Vec::new(),
             Overlay::Quit { .. } => QUIT_CHOICES.to_vec(),
             Overlay::Confirm { ask, .. } => vec![
-                Choice { action: Action::CloseDialog, label: ask.keep },
-                Choice { action: Action::Agree, label: ask.agree },
+                Choice { action: Action::CloseDialog, label: ask.gate.keep() },
+                Choice { action: Action::Agree, label: ask.gate.agree() },
             ],
         }
     }
@@ -139,7 +90,7 @@ impl Overlay {
     /// The button that has the focus.
     pub fn focus(&self) -> usize {
         match self {
-            Overlay::Help { .. } | Overlay::Reader { .. } => 0,
+            Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_) => 0,
             Overlay::Quit { focus } | Overlay::Confirm { focus, .. } => *focus,
         }
     }
@@ -258,8 +209,21 @@ impl UiState {
             Some(Overlay::Help { search, .. }) if search.editing => Context::Field,
             Some(Overlay::Help { .. }) => Context::Help,
             Some(Overlay::Reader { .. }) => Context::Reader,
+            Some(Overlay::Raise(_)) => Context::Field,
             Some(Overlay::Quit { .. }) => Context::QuitDialog,
             Some(Overlay::Confirm { .. }) => Context::ConfirmDialog,
+        }
+    }
+
+    /// Drops a question about the run that is shown: it is over, or another one is shown from now on.
+    pub fn drop_question(&mut self) {
+        let about_it = match &self.overlay {
+            Some(Overlay::Confirm { ask, .. }) => ask.deed.is_of_the_shown_run(),
+            Some(Overlay::Quit { .. }) => true,
+            Some(Overlay::Help { .. } | Overlay::Reader { .. } | Overlay::Raise(_)) | None => false,
+        };
+        if about_it {
+            self.overlay = None;
         }
     }
 

@@ -279,12 +279,24 @@ fn field_of(ui: &mut UiState) -> Option<&mut TextField> {
         None => screens::field_mut(ui),
         Some(_) => match &mut ui.overlay {
             Some(Overlay::Help { search, .. }) => Some(search),
+            Some(Overlay::Raise(raise)) => Some(&mut raise.field),
             _ => None,
         },
     }
 }
 
 fn field(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+    match (&ui.overlay, action) {
+        (Some(Overlay::Raise(_)), Action::KeepText) => {
+            screens::raise::keep(ui);
+            return Vec::new();
+        }
+        (Some(Overlay::Raise(_)), _) => {
+            ui.overlay = None;
+            return Vec::new();
+        }
+        _ => {}
+    }
     if let Some(field) = field_of(ui) {
         match action {
             Action::DropText => field.drop_text(),
@@ -307,8 +319,14 @@ fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
     if ui.may_leave(snapshot) {
         return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
     }
-    ui.overlay = Some(Overlay::Quit { focus: 0 });
+    ask_how_to_leave(ui);
     Vec::new()
+}
+
+/// Opens the question what becomes of a run that goes on. A held picture is let go of: this is decided by what is.
+pub(super) fn ask_how_to_leave(ui: &mut UiState) {
+    ui.frozen = None;
+    ui.overlay = Some(Overlay::Quit { focus: 0 });
 }
 
 /// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
@@ -377,8 +395,10 @@ fn edit(ui: &mut UiState, change: impl FnOnce(&mut TextField)) -> Vec<Reaction> 
     if let Some(field) = field_of(ui).filter(|field| field.editing) {
         change(field);
     }
-    if let Some(Overlay::Help { scroll, .. }) = &mut ui.overlay {
-        *scroll = 0;
+    match &mut ui.overlay {
+        Some(Overlay::Help { scroll, .. }) => *scroll = 0,
+        Some(Overlay::Raise(raise)) => raise.refused = None,
+        _ => {}
     }
     Vec::new()
 }
@@ -444,19 +464,11 @@ fn tick(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
         return Vec::new();
     }
     // A question about a run that is over has no object any more. Errands are about something else: the next run.
-    let about_the_run = match &ui.overlay {
-        Some(Overlay::Confirm { ask, .. }) => !matches!(ask.deed, Deed::Errand { .. }),
-        overlay => matches!(overlay, Some(Overlay::Quit { .. })),
-    };
-    if about_the_run {
-        ui.overlay = None;
+    ui.drop_question();
+    // What waited for the end of this run, also one that came by itself while its operator was asked about it.
+    if let Some((errand, what)) = ui.then.take() {
+        ui.leaving = None;
+        return ask(ui, errand, what, snapshot, now);
     }
-    match ui.leaving {
-        Some(_) if ui.then.is_some() => {
-            ui.leaving = None;
-            ui.then.take().map_or(Vec::new(), |(errand, what)| ask(ui, errand, what, snapshot, now))
-        }
-        Some(exit) => vec![Reaction::Exit(exit)],
-        None => Vec::new(),
-    }
+    ui.leaving.map_or(Vec::new(), |exit| vec![Reaction::Exit(exit)])
 }

@@ -3,13 +3,15 @@
 use std::io;
 use std::sync::Arc;
 
-use crossterm::event::{Event, EventStream, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event, EventStream, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use ratatui::buffer::Buffer;
 use tokio::sync::watch;
 
+use super::keymap::Key;
 use super::log::LogFeed;
+use super::state::UiState;
 use super::update::Msg;
 use crate::engine::EngineHandle;
 use crate::model::{Command, CommandOutcome, Snapshot};
@@ -63,6 +65,19 @@ pub(super) async fn news(feed: Option<&LogFeed>) {
         Some(feed) => feed.news().await,
         None => std::future::pending().await,
     }
+}
+
+/// What a key means where keys go at the moment.
+pub(super) fn key_msg(ui: &UiState, event: &KeyEvent) -> Option<Msg> {
+    let key = Key::of_event(event)?;
+    let context = ui.context();
+    if let Some(action) = ui.keymap.action(context, key) {
+        return Some(Msg::Act(action));
+    }
+    if context.takes_text() {
+        return if key.erases() { Some(Msg::Erase) } else { key.text().map(Msg::Type) };
+    }
+    None
 }
 
 pub(super) fn mouse_msg(mouse: &MouseEvent) -> Option<Msg> {

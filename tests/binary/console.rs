@@ -245,7 +245,7 @@ fn t9_nothing_is_written_while_nothing_changes() {
 }
 
 #[test]
-fn a_console_whose_look_at_the_disk_hangs_is_left_all_the_same() {
+fn a_console_whose_look_at_the_disk_hangs_names_the_directory_and_is_left_all_the_same() {
     let place = Place::new();
     let run = place.path("data/fandeck/runs/hangs");
     std::fs::create_dir_all(&run).unwrap();
@@ -253,7 +253,7 @@ fn a_console_whose_look_at_the_disk_hangs_is_left_all_the_same() {
     let made = std::process::Command::new("mkfifo").arg(run.join("run.json")).status().unwrap();
     assert!(made.success());
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("looking for runs")).unwrap();
+    terminal.wait_until(|screen| screen.contains("/runs/hangs") && screen.contains("does not answer")).unwrap();
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);
 }

@@ -158,6 +158,24 @@ fn t1_ctrl_c_and_signals_give_the_terminal_back_and_end_with_their_codes() {
 }
 
 #[test]
+fn t1_a_terminal_that_is_closed_ends_with_129_and_leaves_a_run_that_can_be_resumed() {
+    let place = Place::new();
+    let (scenario, run, code) = (scenario(&place, LONG), place.text("run"), place.text("code"));
+    // The inner shell outlives the terminal, to tell the exit code.
+    let script = format!(
+        "(trap '' HUP; {BINARY} demo --scenario {scenario} --requests {LONG} --run-dir {run}; echo $? > {code}.new; \
+         mv {code}.new {code}); true"
+    );
+    let mut terminal = builder(&place).env("PATH", "/usr/bin:/bin").args(["-c", &script]).spawn("sh").unwrap();
+    terminal.wait_until(is_live).unwrap();
+    drop(terminal);
+    let told = wait_for("the exit code", || std::fs::read_to_string(&code).ok());
+    assert_eq!(told.trim(), "129");
+    let status = place.run(&["status", &run]).stdout;
+    assert!(status.contains("incomplete"), "{status}");
+}
+
+#[test]
 fn t1_ctrl_c_works_inside_dialogs_and_text_fields() {
     for keys in [&["q"][..], &["?"], &["?", "/", "c"]] {
         let place = Place::new();

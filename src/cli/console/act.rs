@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, PathArg, ResumeArgs};
+use crate::cli::books::{books, tariff};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::launch::{Indexed, Ready, store_failure};
@@ -10,12 +11,11 @@ use crate::cli::price::Price;
 use crate::cli::setup::{Setup, runs_dir};
 use crate::cli::simulated::Simulated;
 use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
-use crate::model::Money;
 use crate::model::books::Limits;
 use crate::report::format;
 use crate::report::summary::limit_to_raise;
 use crate::store::{RunFile, delete_run, forget_run};
-use crate::tui::backstage::{Assessment, Attached};
+use crate::tui::backstage::{Assessment, Attached, RunLimit};
 
 use super::{Console, blocking};
 
@@ -50,29 +50,42 @@ pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> R
     let cost = if simulated.is_some() { "nothing: the API is simulated".to_owned() } else { price.in_words() };
     let orgs = setup.orgs.iter().map(|org| org.label.clone()).collect();
     let state = &ready.state;
-    let limit = still_blocked(state.reason.as_deref(), &state.limits, &setup.limits, state.books.spent(), &dir);
-    let input = crate::cli::launch::input_name(&run);
-    Ok(Assessment { dir, re_drive, input, n_left: price.cost.n, cost, orgs, limit })
+    let tariff = tariff(&indexed.input, &setup.catalog);
+    let books = books(&indexed.input, &ready.last, state, ready.recovered.as_ref(), &tariff);
+    Ok(Assessment {
+        re_drive,
+        input: crate::cli::launch::input_name(&run),
+        n_left: price.cost.n,
+        cost,
+        expected: (simulated.is_none() && price.cost.n_unpriced == 0).then_some(price.cost.expected),
+        spent: books.spent() + books.doubt().1,
+        max_cost: setup.limits.clone().or(&state.limits).max_cost,
+        orgs,
+        ended_at: still_blocked(state.reason.as_deref(), &state.limits, &setup.limits),
+        dir,
+    })
 }
 
-/// The limit that ended a run and would end it again at once, because it has not been raised since, with what raises it.
-fn still_blocked(reason: Option<&str>, kept: &Limits, given: &Limits, spent: Money, dir: &Path) -> Option<String> {
+/// The limit that ended a run and would end it again at once, because it has not been raised since.
+fn still_blocked(reason: Option<&str>, kept: &Limits, given: &Limits) -> Option<RunLimit> {
     let option = limit_to_raise(reason)?;
     let now = given.clone().or(kept);
     if (now.max_cost, now.max_requests) != (kept.max_cost, kept.max_requests) {
         return None;
     }
-    let limit = match (option, now.max_cost, now.max_requests) {
-        ("--max-cost", Some(most), _) => {
-            format!("{} ({} spent)", format::money(most), format::money(spent))
-        }
-        (_, _, Some(most)) => format!("{} attempts", format::count(most)),
-        _ => return None,
-    };
-    let dir = dir.display();
-    Some(format!(
-        "It ended at its limit of {limit} and would stop at once. Leave, and raise it: fandeck resume {dir} {option} N"
-    ))
+    match option {
+        "--max-cost" => now.max_cost.map(RunLimit::Cost),
+        _ => now.max_requests.map(RunLimit::Attempts),
+    }
+}
+
+/// What the operator agreed to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Agreed {
+    /// How many requests may be sent.
+    pub n: u64,
+    /// The limit that was raised, and up to where.
+    pub raised: Option<RunLimit>,
 }
 
 /// Goes on with a run, when no more is left than was agreed to.
@@ -80,12 +93,12 @@ pub(super) async fn resume(
     console: Console,
     dir: PathBuf,
     re_drive: bool,
-    agreed: u64,
+    agreed: Agreed,
     config: Option<PathBuf>,
 ) -> Result<Attached, String> {
     let args = resume_args(&dir, re_drive, config);
     let run = RunFile::load(&dir).map_err(|error| error.to_string())?;
-    let (ready, indexed, setup) = match Simulated::of_run(&run) {
+    let (ready, indexed, mut setup) = match Simulated::of_run(&run) {
         Some(simulated) => {
             let simulated = simulated.map_err(words)?;
             simulated.serve(&dir, move |setup| resume_command::open(&args, setup)).await.map_err(words)?
@@ -101,13 +114,18 @@ pub(super) async fn resume(
         }
     };
     let left = Price::of(&indexed.input, &ready.last, &setup, ready.run.path).cost.n;
-    if left > agreed {
+    if left > agreed.n {
         return Err(format!(
             "{} has {} requests left, and {} were agreed to; look again",
             dir.display(),
             format::count(left),
-            format::count(agreed)
+            format::count(agreed.n)
         ));
+    }
+    match agreed.raised {
+        Some(RunLimit::Cost(most)) => setup.limits.max_cost = Some(most),
+        Some(RunLimit::Attempts(most)) => setup.limits.max_requests = Some(most),
+        None => {}
     }
     hand_over(&console, ready, indexed, &setup)
 }
@@ -167,18 +185,18 @@ pub(super) fn delete(dir: &Path, run_id: &str, done: u64) -> Result<PathBuf, Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Money;
 
     #[test]
-    fn a_resume_that_would_stop_at_once_says_the_limit_and_what_raises_it() {
+    fn a_limit_that_ended_a_run_is_told_until_it_is_raised() {
         let limits = |usd: f64| Limits { max_cost: Some(Money::from_usd(usd)), ..Limits::default() };
-        let asked = |reason, given: &Limits| {
-            still_blocked(reason, &limits(2.0), given, Money::from_usd(1.9), Path::new("/runs/a"))
-        };
         let reason = Some("resume with a higher limit: the next request would pass max-cost of $2.00: …");
-        assert_eq!(asked(None, &Limits::default()), None);
-        let told = asked(reason, &Limits::default()).unwrap();
-        assert!(told.contains("limit of $2.00") && told.contains("would stop at once"), "{told}");
-        assert!(told.ends_with("fandeck resume /runs/a --max-cost N"), "{told}");
-        assert_eq!(asked(reason, &limits(3.0)), None, "the configuration has raised it");
+        let none = Limits::default();
+        assert_eq!(still_blocked(None, &limits(2.0), &none), None);
+        assert_eq!(still_blocked(reason, &limits(2.0), &none), Some(RunLimit::Cost(Money::from_usd(2.0))));
+        assert_eq!(still_blocked(reason, &limits(2.0), &limits(3.0)), None, "the configuration has raised it");
+        let attempts = Limits { max_requests: Some(7), ..Limits::default() };
+        let reason = Some("would pass max-requests of 7: …");
+        assert_eq!(still_blocked(reason, &attempts, &none), Some(RunLimit::Attempts(7)));
     }
 }

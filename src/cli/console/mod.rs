@@ -2,6 +2,7 @@
 
 mod act;
 mod look;
+mod looking;
 mod plan;
 mod requests;
 mod runs;
@@ -40,6 +41,7 @@ struct Inner {
     /// The configuration file that was named.
     config: Option<PathBuf>,
     requests: Arc<requests::Requests>,
+    looking: looking::Looking,
     /// The run that is planned.
     planned: Option<Arc<PlannedRun>>,
     /// Where the log goes; rescued answers go beside it.
@@ -61,6 +63,7 @@ impl Console {
             runtime: Handle::current(),
             config: config.map(Path::to_owned),
             requests: Arc::default(),
+            looking: looking::Looking::default(),
             log_file: log_file.to_owned(),
             planned: planned.map(Arc::new),
             driven: Mutex::default(),
@@ -135,7 +138,14 @@ impl Backstage for Console {
                 self.spawn(async move {
                     console.settle().await;
                     let driven = lock(&console.0.driven).as_ref().map(|driving| driving.dir.clone());
-                    Answer::Runs(blocking(move || runs::list(config.as_deref(), driven.as_deref())).await)
+                    let place = runs::place(config.as_deref());
+                    let list = move |look: &mut dyn FnMut(&Path) -> bool| {
+                        runs::list(config.as_deref(), driven.as_deref(), look)
+                    };
+                    Answer::Runs(match place {
+                        Ok(place) => console.0.looking.list(&place, list).await,
+                        Err(why) => Err(why),
+                    })
                 })
             }
             Errand::Open { dir } => self.spawn(async move {
@@ -147,8 +157,9 @@ impl Backstage for Console {
                 console.settle().await;
                 Answer::Assessed(blocking(move || act::assess(dir, re_drive, config)).await)
             }),
-            Errand::Resume { dir, re_drive, agreed } => self.spawn(async move {
+            Errand::Resume { dir, re_drive, agreed, raised } => self.spawn(async move {
                 console.settle().await;
+                let agreed = act::Agreed { n: agreed, raised };
                 Answer::Attached(act::resume(console, dir, re_drive, agreed, config).await)
             }),
             Errand::Demo => self.spawn(async move {
@@ -282,7 +293,10 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
     exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
     let endings = std::mem::take(&mut *lock(&console.0.endings));
     for (snapshot, exit_code) in &endings {
-        out::print(&summary::text(snapshot, *exit_code))?;
+        // A terminal that is gone shows no summary; that does not change how the run ended.
+        if let Err(failure) = out::print(&summary::text(snapshot, *exit_code)) {
+            tracing::warn!("{}", failure.message);
+        }
     }
     let nothing_driven = by_signal.exit_code().unwrap_or(0);
     Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))

@@ -1,19 +1,29 @@
 //! The list of runs, for its screen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::launch::input_name;
 use crate::cli::setup;
 use crate::cli::simulated::Simulated;
 use crate::cli::status::standing;
 use crate::config::Overrides;
-use crate::store::{Listed, RunDir, RunPeek, list_runs, stamp};
+use crate::store::{Listed, RunDir, RunPeek, list_runs_by, stamp};
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
 
-/// The runs found, with the one that is driven here wherever it is, and the orgs that have a key.
-pub(super) fn list(config: Option<&Path>, driven: Option<&Path>) -> Result<RunsFound, String> {
+/// Where runs are looked for.
+pub(super) fn place(config: Option<&Path>) -> Result<PathBuf, String> {
+    setup::runs_dir(config).map_err(|failure| failure.message)
+}
+
+/// The runs found, with the one that is driven here wherever it is, and the orgs that have a key. `look` is told of each
+/// directory before it is looked into, and may have it passed over.
+pub(super) fn list(
+    config: Option<&Path>,
+    driven: Option<&Path>,
+    look: &mut dyn FnMut(&Path) -> bool,
+) -> Result<RunsFound, String> {
     let settings = setup::settings(config, &Overrides::default()).map_err(|failure| failure.message)?;
-    let mut listed = list_runs(&settings.runs_dir).map_err(|error| error.to_string())?;
+    let mut listed = list_runs_by(&settings.runs_dir, look).map_err(|error| error.to_string())?;
     let is = |dir: &Path, other: &Path| dir == other || dir.canonicalize().is_ok_and(|dir| dir == other);
     if let Some(driven) = driven.map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
         && !listed.iter().any(|listed| is(&listed.dir, &driven))

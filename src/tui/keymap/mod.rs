@@ -27,6 +27,13 @@ impl Key {
         })
     }
 
+    /// The event of a terminal that reports it.
+    #[cfg(test)]
+    pub(super) fn event(self) -> KeyEvent {
+        let modifier = |on, modifier| if on { modifier } else { KeyModifiers::empty() };
+        KeyEvent::new(self.code, modifier(self.ctrl, KeyModifiers::CONTROL) | modifier(self.alt, KeyModifiers::ALT))
+    }
+
     /// A key as keymaps write it: `q`, `L`, `space`, `f1`, `ctrl-c`, `alt-x`, `pageup`. `None` when there is no such key.
     pub fn parse(text: &str) -> Option<Key> {
         let (mut ctrl, mut alt, mut rest) = (false, false, text);

@@ -109,6 +109,11 @@ impl Records {
         Records { tailed: true, ..Records::default() }
     }
 
+    /// These records as they are now, whatever is logged from here on. `tui-logger` knows no standing still.
+    pub fn held(&self) -> Records {
+        Records { tailed: false, ..self.clone() }
+    }
+
     /// Draws a pane: by `tui-logger` while it follows and nothing is left out.
     pub fn pane(&self, area: Rect, buf: &mut Buffer, theme: &Theme, view: &LogView) {
         if !self.tailed || self.is_scrolled() || view.narrows() {

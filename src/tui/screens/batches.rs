@@ -8,7 +8,7 @@ use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::backstage::Driver;
 use crate::tui::commands::{confirm, say, send};
 use crate::tui::field::TextField;
-use crate::tui::state::{Ask, Deed, Tone, UiState, shown_run};
+use crate::tui::state::{Ask, Deed, Gate, Tone, UiState, shown_run};
 use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
@@ -343,7 +343,7 @@ fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
     }
     let command = Command::CancelSubBatch { run: run.slot, sub_batch: sub.index, seen: sub.status };
     let deed = Deed::Command { command, what: format!("cancel sub-batch {}", sub.index) };
-    confirm(ui, Ask { title: "cancel?", lines, keep: "Wait on", agree: "Cancel it", deed });
+    confirm(ui, Ask { gate: Gate::CancelSubBatch, lines, deed });
 }
 
 fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
@@ -362,5 +362,5 @@ fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
     lines.extend(stakes(view.n_planned + view.n_open, run, view));
     let command = Command::FinishOnSync { run: run.slot, cancel_open: true };
     let deed = Deed::Command { command, what: "finish on sync".to_owned() };
-    confirm(ui, Ask { title: "finish on sync?", lines, keep: "Wait on", agree: "Finish on sync", deed });
+    confirm(ui, Ask { gate: Gate::FinishOnSync, lines, deed });
 }

@@ -325,6 +325,7 @@ pub(super) fn begin(ui: &mut UiState, driver: Driver, now: Mono) {
     (ui.leaving, ui.engine_gone) = (None, false);
     (ui.frozen, ui.called) = (None, Called::default());
     ui.asked.clear();
+    ui.drop_question();
     ui.pictured_at = now;
 }
 

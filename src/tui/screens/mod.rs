@@ -8,6 +8,7 @@ pub mod batches;
 pub mod live;
 pub mod log;
 pub mod planner;
+pub mod raise;
 pub mod requests;
 pub mod runs;
 
@@ -206,13 +207,13 @@ pub(super) fn to_copy(ui: &UiState, snapshot: &Snapshot) -> Option<String> {
     }
 }
 
-/// An answer from behind the screens.
-pub(super) fn told(ui: &mut UiState, answer: Answer, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
+/// An answer from behind the screens, to the errand of this number.
+pub(super) fn told(ui: &mut UiState, ticket: u64, answer: Answer, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     match answer {
         Answer::Runs(found) => runs::found(ui, found, now),
         Answer::Attached(attached) => live::attached(ui, attached, snapshot, now),
-        Answer::Requests(page) => requests::found(ui, page, now),
-        Answer::Request(no, detail) => requests::inspected(ui, no, detail.map(|detail| *detail)),
+        Answer::Requests(page) => requests::found(ui, ticket, page, now),
+        Answer::Request(_, detail) => requests::inspected(ui, ticket, detail.map(|detail| *detail)),
         Answer::Audited(found) => {
             planner::audited(ui, found);
             Vec::new()

@@ -96,10 +96,10 @@ pub struct RequestsUi {
     pub(in crate::tui) here: Wanted,
     /// When it came.
     pub(in crate::tui) came_at: Mono,
-    /// What is being asked for: the rows, for this selection.
-    pub(in crate::tui) asked: Option<(Wanted, Option<RequestNo>)>,
-    /// Which request is being fetched in full.
-    pub(in crate::tui) asked_detail: Option<RequestNo>,
+    /// What is being asked for, by which errand: the rows, for this selection.
+    pub(in crate::tui) asked: Option<(u64, Wanted, Option<RequestNo>)>,
+    /// Which request is being fetched in full, by which errand.
+    pub(in crate::tui) asked_detail: Option<(u64, RequestNo)>,
 }
 
 impl RequestsUi {
@@ -162,13 +162,15 @@ pub(in crate::tui) fn settle(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -
             selected: requests.selected,
             around: Some(requests.at - requests.top + rows),
         };
-        requests.asked = Some((wanted, requests.selected));
-        reactions.push(Reaction::Ask { ticket: 0, errand: Errand::Requests { dir: dir.clone(), query } });
+        ui.ticket += 1;
+        requests.asked = Some((ui.ticket, wanted, requests.selected));
+        reactions.push(Reaction::Ask { ticket: ui.ticket, errand: Errand::Requests { dir: dir.clone(), query } });
     }
     let inspected = requests.selected.filter(|_| requests.inspecting && requests.asked_detail.is_none());
     if let Some(no) = inspected.filter(|_| requests.detail_is_stale()) {
-        requests.asked_detail = Some(no);
-        reactions.push(Reaction::Ask { ticket: 0, errand: Errand::Request { dir, no } });
+        ui.ticket += 1;
+        requests.asked_detail = Some((ui.ticket, no));
+        reactions.push(Reaction::Ask { ticket: ui.ticket, errand: Errand::Request { dir, no } });
     }
     reactions
 }
@@ -185,10 +187,12 @@ impl RequestsUi {
     }
 }
 
-/// Rows came.
-pub(super) fn found(ui: &mut UiState, page: Result<Page, String>, now: Mono) -> Vec<Reaction> {
+/// Rows came; those that an earlier errand asked for may be of another run, and are not taken.
+pub(super) fn found(ui: &mut UiState, ticket: u64, page: Result<Page, String>, now: Mono) -> Vec<Reaction> {
     let requests = &mut ui.requests;
-    let Some((wanted, asked_for)) = requests.asked.take() else { return Vec::new() };
+    let Some((_, wanted, asked_for)) = requests.asked.take_if(|(asked, ..)| *asked == ticket) else {
+        return Vec::new();
+    };
     let page = match page {
         Ok(page) => page,
         Err(why) => {
@@ -216,10 +220,10 @@ pub(super) fn found(ui: &mut UiState, page: Result<Page, String>, now: Mono) -> 
     Vec::new()
 }
 
-/// A request came in full.
-pub(super) fn inspected(ui: &mut UiState, no: RequestNo, detail: Result<RequestDetail, String>) -> Vec<Reaction> {
+/// A request came in full; as with rows, only that of the last errand is taken.
+pub(super) fn inspected(ui: &mut UiState, ticket: u64, detail: Result<RequestDetail, String>) -> Vec<Reaction> {
     let requests = &mut ui.requests;
-    requests.asked_detail = None;
+    let Some((_, no)) = requests.asked_detail.take_if(|(asked, _)| *asked == ticket) else { return Vec::new() };
     if requests.detail.as_ref().is_none_or(|(before, _)| *before != no) {
         requests.scroll = 0;
     }

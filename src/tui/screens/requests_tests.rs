@@ -48,6 +48,8 @@ struct Desk {
     nos: Vec<usize>,
     now: Mono,
     asked: Vec<Errand>,
+    /// That of the last errand.
+    ticket: u64,
     commands: Vec<Command>,
 }
 
@@ -55,7 +57,7 @@ impl Desk {
     fn new(nos: impl IntoIterator<Item = usize>) -> Desk {
         let ui = UiState { size: (120, 40), ..UiState::default() };
         let (snapshot, nos) = (fixtures::finished(), nos.into_iter().collect());
-        let mut desk = Desk { ui, snapshot, nos, now: Mono::ZERO, asked: Vec::new(), commands: Vec::new() };
+        let mut desk = Desk { ui, snapshot, nos, now: Mono::ZERO, asked: Vec::new(), ticket: 0, commands: Vec::new() };
         desk.act(Action::ShowRequests);
         desk.deliver();
         desk
@@ -64,7 +66,10 @@ impl Desk {
     fn tell(&mut self, msg: Msg) {
         for reaction in update(&mut self.ui, msg, &self.snapshot, self.now) {
             match reaction {
-                Reaction::Ask { errand, .. } => self.asked.push(errand),
+                Reaction::Ask { errand, ticket } => {
+                    self.ticket = ticket;
+                    self.asked.push(errand);
+                }
                 Reaction::Send { command, .. } => self.commands.push(command),
                 _ => {}
             }
@@ -88,7 +93,7 @@ impl Desk {
                 }
                 other => panic!("{other:?}"),
             };
-            self.tell(Msg::Told { ticket: 0, answer });
+            self.tell(Msg::Told { ticket: self.ticket, answer });
         }
         panic!("the screen never stops asking");
     }
@@ -226,10 +231,26 @@ fn a_journal_that_cannot_be_read_is_said_once_and_tried_again_when_the_screen_is
     let mut desk = Desk::new(0..10);
     desk.act(Action::Sort);
     desk.asked.clear();
-    desk.tell(Msg::Told { ticket: 0, answer: Answer::Requests(Err("no permission".to_owned())) });
+    desk.tell(Msg::Told { ticket: desk.ticket, answer: Answer::Requests(Err("no permission".to_owned())) });
     desk.tell(Msg::Tick);
     assert!(desk.asked.is_empty());
     desk.act(Action::ShowLive);
     desk.act(Action::ShowRequests);
     assert_eq!(desk.asked.len(), 1);
+}
+
+#[test]
+fn rows_that_the_run_before_was_asked_for_are_not_taken_for_those_of_the_run_that_is_shown() {
+    let mut desk = Desk::new(0..10);
+    desk.act(Action::Sort);
+    let of_the_run_before = desk.ticket;
+    desk.ui.requests = RequestsUi::default();
+    desk.tell(Msg::Tick);
+    assert_ne!(desk.ticket, of_the_run_before);
+    let late = Page { n_matched: 777, ..Page::default() };
+    desk.tell(Msg::Told { ticket: of_the_run_before, answer: Answer::Requests(Ok(late)) });
+    assert_eq!(desk.ui.requests.page, None);
+    desk.asked.drain(..1);
+    desk.deliver();
+    assert_eq!(desk.ui.requests.page.as_ref().map(|page| page.n_matched), Some(10));
 }

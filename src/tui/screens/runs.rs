@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::raise::Raise;
 use super::{Screen, moved};
-use crate::model::{Mono, RunStatus, Snapshot};
+use crate::model::{Money, Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::tui::action::Context::Runs;
 use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
-use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunRow, RunsFound};
+use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunLimit, RunRow, RunsFound};
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
-use crate::tui::state::{Ask, Deed, Tone, UiState};
+use crate::tui::state::{Ask, Deed, Gate, Overlay, Tone, UiState};
 use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
@@ -123,6 +124,8 @@ pub struct RunsUi {
     pub found_at: Mono,
     /// They are being looked for.
     pub looking: bool,
+    /// Why they could not be found, when they were looked for last.
+    pub trouble: Option<String>,
     /// The selected run, by its directory; the first one without.
     pub selected: Option<PathBuf>,
     /// Only runs that contain this are shown.
@@ -199,11 +202,8 @@ pub(super) fn found(ui: &mut UiState, found: Result<RunsFound, String>, now: Mon
     ui.runs.looking = false;
     ui.runs.found_at = now;
     match found {
-        Ok(found) => ui.runs.found = Some(found),
-        Err(why) => {
-            ui.runs.found.get_or_insert_default();
-            say(ui, why, Tone::Bad, now);
-        }
+        Ok(found) => (ui.runs.found, ui.runs.trouble) = (Some(found), None),
+        Err(why) => ui.runs.trouble = Some(why),
     }
     Vec::new()
 }
@@ -319,7 +319,7 @@ fn delete_question(dir: PathBuf, facts: &RunFacts) -> Ask {
     lines.extend([String::new(), "y  delete it    Esc  keep it".to_owned()]);
     let errand = Errand::Delete { dir, run_id: facts.run_id.clone(), done: counts.done() };
     let deed = Deed::Errand { errand, what: format!("delete {}", facts.run_id) };
-    Ask { title: "delete the run?", lines, keep: "Keep", agree: "Delete", deed }
+    Ask { gate: Gate::Delete, lines, deed }
 }
 
 /// What a resume would send is known: the gate opens.
@@ -335,22 +335,40 @@ pub(super) fn assessed(ui: &mut UiState, assessed: Result<Assessment, String>, n
         say(ui, "the answer came while something else was asked; ask again".to_owned(), Tone::Bad, now);
         return Vec::new();
     }
-    let Assessment { dir, re_drive, input, n_left, cost, orgs, limit } = assessed;
+    if let Some(limit) = assessed.ended_at {
+        ui.overlay = Some(Overlay::Raise(Box::new(Raise::of(assessed, limit))));
+    } else {
+        confirm(ui, resume_question(assessed, None));
+    }
+    Vec::new()
+}
+
+/// The question before a run goes on, with the limit that was raised for it.
+pub(super) fn resume_question(assessed: Assessment, raised: Option<RunLimit>) -> Ask {
+    let Assessment { dir, re_drive, input, n_left, cost, spent, max_cost, orgs, ended_at, .. } = assessed;
     let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left)), dir.display().to_string()];
     if n_left > 0 {
         lines.extend([String::new(), format!("Over {}.", orgs.join(", ")), format!("Projected cost: {cost}.")]);
     }
+    let most = match raised {
+        Some(RunLimit::Cost(most)) => Some(most),
+        _ => max_cost,
+    };
+    if let (Some(before), Some(raised)) = (ended_at, raised) {
+        lines.push(format!("The limit of the run is raised from {before} to {raised}, over all of its sessions."));
+    }
+    if let Some(most) = most {
+        let (more, spent, most) = (Money(most.0.saturating_sub(spent.0)), format::money(spent), format::money(most));
+        lines.push(format!("It costs at most {} more: {spent} of {most} is spent.", format::money(more)));
+    }
     if re_drive {
         lines.push("Also what a policy left re-drivable is sent again.".to_owned());
     }
-    if let Some(limit) = limit {
-        lines.extend([String::new(), limit]);
-    }
     lines.extend([String::new(), "y  go on    Esc  not now".to_owned()]);
-    let deed =
-        Deed::Errand { errand: Errand::Resume { dir, re_drive, agreed: n_left }, what: format!("go on with {input}") };
-    confirm(ui, Ask { title: "go on with the run?", lines, keep: "Not now", agree: "Go on", deed });
-    Vec::new()
+    let up_to = raised.map_or(String::new(), |raised| format!(", up to {raised}"));
+    let what = format!("go on with {input}{up_to}");
+    let deed = Deed::Errand { errand: Errand::Resume { dir, re_drive, agreed: n_left, raised }, what };
+    Ask { gate: Gate::Resume, lines, deed }
 }
 
 /// A run is gone, or is not.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tui::action::Context;
-use crate::tui::backstage::{Answer, Assessment, Driver, Errand};
+use crate::tui::backstage::{Answer, Assessment, Attached, Driver, Errand};
 
 fn every_screen(snapshot: &Snapshot) -> Vec<UiState> {
     let all = Screen::ALL.into_iter().map(|screen| {
@@ -51,13 +51,13 @@ fn a_run_is_gone_on_with_only_after_its_cost_was_said_and_agreed_to() {
         panic!("no question")
     };
     let assessment = Assessment {
-        limit: None,
         dir: dir.clone(),
         re_drive: false,
         input: "judge.jsonl".to_owned(),
         n_left: 1_200,
         cost: "$4.10".to_owned(),
         orgs: vec!["batch".to_owned()],
+        ..Assessment::default()
     };
     update(&mut ui, Msg::Told { ticket: *ticket, answer: Answer::Assessed(Ok(assessment)) }, &none, NOW);
     let Some(Overlay::Confirm { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
@@ -162,4 +162,44 @@ fn copying_never_claims_more_than_that_it_was_asked() {
     assert!(matches!(&reactions[..], [Reaction::Copy(text)] if *text == busy.runs[0].dir));
     let text = ui.toast.unwrap().text;
     assert!(text.contains("may not take it") && text.contains(&busy.runs[0].dir), "{text}");
+}
+
+#[test]
+fn a_question_about_the_run_before_is_gone_when_another_run_is_shown_and_one_about_the_next_run_stays() {
+    let snapshot = fixtures::batches();
+    let elsewhere = || {
+        let engine = fixtures::Engine::showing(fixtures::busy());
+        Answer::Attached(Ok(Attached { handle: engine.handle(), driver: Driver::Here }))
+    };
+    for asks in [Action::CancelSubBatch, Action::FinishOnSync, Action::Quit] {
+        let (mut ui, _) = after(&snapshot, &[Action::ShowBatches, asks]);
+        assert!(ui.overlay.is_some(), "{asks:?}");
+        update(&mut ui, Msg::Told { ticket: 9, answer: elsewhere() }, &fixtures::busy(), NOW);
+        assert_eq!(ui.overlay, None, "{asks:?}");
+        // What agrees to a question that is gone does nothing.
+        assert_eq!(commands(&press(&mut ui, &fixtures::busy(), Action::Agree)), [], "{asks:?}");
+    }
+    let mut ui = UiState { screen: Screen::Runs, runs: runs(), ..ui() };
+    select_run(&mut ui, "cut-off");
+    press(&mut ui, &snapshot, Action::DeleteRun);
+    update(&mut ui, Msg::Told { ticket: 9, answer: elsewhere() }, &fixtures::busy(), NOW);
+    assert!(matches!(ui.overlay, Some(Overlay::Confirm { .. })));
+}
+
+#[test]
+fn a_run_that_ends_while_its_operator_is_asked_about_it_makes_room_for_the_one_that_was_wanted() {
+    let busy = fixtures::busy();
+    let mut ui = UiState { screen: Screen::Runs, runs: runs(), ..ui() };
+    select_run(&mut ui, "cut-off");
+    press(&mut ui, &busy, Action::OpenRun);
+    assert_eq!(ui.overlay, Some(Overlay::Quit { focus: 0 }));
+    let reactions = update(&mut ui, Msg::Picture, &fixtures::finished(), NOW);
+    assert!(reactions.iter().any(|r| matches!(r, Reaction::Ask { errand: Errand::Open { .. }, .. })), "{reactions:?}");
+    assert_eq!((exits(&reactions), &ui.overlay, &ui.then), (vec![], &None, &None));
+}
+
+#[test]
+fn whoever_is_about_to_leave_sees_what_is_and_no_held_picture() {
+    let (ui, _) = after(&fixtures::busy(), &[Action::Freeze, Action::Quit]);
+    assert_eq!((ui.frozen, ui.overlay), (None, Some(Overlay::Quit { focus: 0 })));
 }

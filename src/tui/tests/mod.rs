@@ -1,5 +1,6 @@
 //! What keys, clicks, pictures, answers and time do, as tables of state × input → reactions.
 
+mod fuzz;
 mod gate;
 mod update;
 

@@ -8,7 +8,7 @@ use crate::tui::action::Context;
 use crate::tui::backstage::{Driver, Errand};
 use crate::tui::field::TextField;
 use crate::tui::screens::live::LogSize;
-use crate::tui::state::{Ask, Deed, Tone};
+use crate::tui::state::{Ask, Deed, Gate, Tone};
 use crate::tui::theme::ThemeName;
 use crate::tui::valid::valid;
 
@@ -111,7 +111,7 @@ fn a_question_about_the_next_run_stays_when_the_one_that_is_shown_is_over() {
     let finished = fixtures::finished();
     let mut ui = ui();
     let deed = Deed::Errand { errand: Errand::ListRuns, what: "look for runs".to_owned() };
-    let ask = Ask { title: "look?", lines: Vec::new(), keep: "Stay", agree: "Look", deed };
+    let ask = Ask { gate: Gate::Resume, lines: Vec::new(), deed };
     ui.overlay = Some(Overlay::Confirm { focus: 0, ask });
     for later in [0, 1, 60] {
         update(&mut ui, Msg::Tick, &finished, NOW + Duration::from_secs(later));

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use crate::model::Snapshot;
 use crate::report::format;
 use crate::report::text::{self, harmless};
+use crate::tui::screens::raise::Raise;
 use crate::tui::state::{Choice, Overlay};
 
 use super::{Scene, clear, frame, put, styled};
@@ -18,9 +19,24 @@ const COLUMNS: u16 = 64;
 fn words(overlay: &Overlay, snapshot: &Snapshot) -> (&'static str, Vec<String>) {
     match overlay {
         Overlay::Quit { .. } => ("leave?", quit_words(snapshot)),
-        Overlay::Confirm { ask, .. } => (ask.title, ask.lines.iter().map(|line| harmless(line).into_owned()).collect()),
+        Overlay::Confirm { ask, .. } => {
+            (ask.gate.title(), ask.lines.iter().map(|line| harmless(line).into_owned()).collect())
+        }
+        Overlay::Raise(raise) => ("a higher limit?", raise_words(raise)),
         Overlay::Help { .. } | Overlay::Reader { .. } => ("", Vec::new()),
     }
+}
+
+/// The last lines are the field, with the cursor, and what is said of what was typed.
+fn raise_words(raise: &Raise) -> Vec<String> {
+    let mut lines: Vec<String> = raise.lines().iter().map(|line| harmless(line).into_owned()).collect();
+    lines.extend([String::new(), format!("{}{}▏", raise.prompt(), harmless(&raise.field.text))]);
+    lines.push(match &raise.refused {
+        Some(why) => format!("! {}", harmless(why)),
+        None => String::new(),
+    });
+    lines.push("Enter  go on to the question    Esc  not now".to_owned());
+    lines
 }
 
 fn quit_words(snapshot: &Snapshot) -> Vec<String> {
@@ -106,9 +122,22 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, overlay: &Overlay, frame_area
         height: inner.height.saturating_sub(1),
         ..inner
     };
-    let wrapped = lines.iter().flat_map(|line| text::wrap(line, usize::from(body.width).max(1)));
-    for (row, line) in (0..body.height).zip(wrapped) {
-        put(buf, body, row, [styled(line, theme.text)]);
+    let wrapped = lines.iter().flat_map(|line| {
+        let style = match line {
+            line if line.starts_with("! ") => theme.bad,
+            line if line.ends_with('▏') => theme.selected,
+            _ => theme.text,
+        };
+        text::wrap(line, usize::from(body.width).max(1)).into_iter().map(move |line| (line, style))
+    });
+    let wrapped: Vec<_> = wrapped.collect();
+    // What is typed stands at the end: on a small screen, that is what is shown.
+    let first = match overlay {
+        Overlay::Raise(_) => wrapped.len().saturating_sub(usize::from(body.height)),
+        _ => 0,
+    };
+    for (row, (line, style)) in (0..body.height).zip(wrapped.into_iter().skip(first)) {
+        put(buf, body, row, [styled(line, style)]);
     }
     for (at, (choice, place)) in buttons.into_iter().enumerate() {
         let style = if at == overlay.focus() { theme.focus } else { theme.text };

@@ -10,7 +10,7 @@ use crate::tui::backstage::{Driver, RunsFound};
 use crate::tui::screens::Screen;
 use crate::tui::screens::runs::RunsUi;
 use crate::tui::state::Toast;
-use crate::tui::state::{Ask, Deed, Tone};
+use crate::tui::state::{Ask, Deed, Gate, Tone};
 use crate::tui::tests::runs;
 use crate::tui::theme::ThemeName;
 
@@ -84,10 +84,8 @@ golden! {
 /// Every overlay that there is, on a screen.
 fn overlays(ui: &UiState) -> Vec<UiState> {
     let ask = Ask {
-        title: "delete the run?",
+        gate: Gate::Delete,
         lines: vec!["12,345 results that cost $12.35 are deleted with it.".to_owned(); 7],
-        keep: "Keep",
-        agree: "Delete",
         deed: Deed::Command {
             command: crate::model::Command::PauseRun { run: crate::model::RunSlot(0) },
             what: String::new(),

@@ -30,7 +30,7 @@ mod matrix;
 #[cfg(test)]
 mod screenshots;
 #[cfg(test)]
-mod tests;
+pub(in crate::tui) mod tests;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

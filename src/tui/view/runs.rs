@@ -1,12 +1,14 @@
 //! The runs found: a table, and what there is to say of the selected one.
 
+use std::path::Path;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::model::RunStatus;
-use crate::report::text::{cut, fit, fit_right, harmless};
+use crate::report::text::{cut, fit, fit_right, harmless, wrap};
 use crate::report::{format, summary};
 use crate::tui::action::Action;
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
@@ -61,7 +63,10 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let ui = &scene.ui.runs;
     let Some(found) = &ui.found else {
-        return put(buf, area, 0, [styled(" looking for runs", theme.dim)]);
+        return match &ui.trouble {
+            Some(why) => no_list(buf, scene, why, area),
+            None => put(buf, area, 0, [styled(" looking for runs", theme.dim)]),
+        };
     };
     if found.rows.is_empty() {
         return welcome(buf, scene, found, area);
@@ -94,7 +99,30 @@ fn head(buf: &mut Buffer, scene: &Scene<'_>, n: usize, area: Rect) {
     spans.extend(super::filter_spans(&ui.filter, theme));
     let marks = format!(" · sorted by {} · showing {}", ui.sort.as_str(), ui.kind.as_str());
     spans.push(styled(marks, theme.dim));
+    if let Some(why) = &ui.trouble {
+        spans.push(styled(format!(" · not up to date: {}", harmless(why)), theme.warn));
+    }
     put(buf, area, 0, spans);
+}
+
+/// Why there is no list, and what can be done without it.
+fn no_list(buf: &mut Buffer, scene: &Scene<'_>, why: &str, area: Rect) {
+    let theme = scene.theme;
+    let (quit, demo) = (scene.ui.keymap.hint(Action::Quit), scene.ui.keymap.hint(Action::StartDemo));
+    let after = [
+        (String::new(), theme.text),
+        ("It is looked for again every few seconds; the list comes when it answers.".to_owned(), theme.text),
+        (format!("{quit} leaves · {demo} starts the demo · fandeck resume DIR needs no list"), theme.text),
+        ("Other directory: runs-dir in the configuration (fandeck config).".to_owned(), theme.dim),
+    ];
+    let wide = usize::from(area.width).saturating_sub(3).max(1);
+    let why = wrap(&format!("No list of runs: {}", harmless(why)), wide);
+    let lines = why.into_iter().map(|line| (line, theme.warn));
+    let after =
+        after.into_iter().flat_map(|(text, style)| wrap(&text, wide).into_iter().map(move |line| (line, style)));
+    for (row, (line, style)) in (0..area.height).zip(lines.chain(after)) {
+        put(buf, area, row, [styled(format!(" {line}"), style)]);
+    }
 }
 
 /// What somebody sees who has no run yet.
@@ -169,8 +197,8 @@ impl Columns {
         let facts = match &run.facts {
             Ok(facts) => facts,
             Err(why) => {
-                let dir = run.dir.display();
-                spans.push(styled(format!("× unreadable: {}: {}", dir, harmless(why)), theme.warn));
+                let text = format!("× {}: {}", run.dir.display(), without_dir(why, &run.dir));
+                spans.push(styled(harmless(&text).into_owned(), theme.warn));
                 return spans;
             }
         };
@@ -207,6 +235,12 @@ fn state(facts: &RunFacts, theme: &crate::tui::theme::Theme) -> (char, Style) {
     }
 }
 
+/// What is wrong with a directory that is named already.
+fn without_dir(why: &str, dir: &Path) -> String {
+    let dir = dir.display().to_string();
+    why.replace(&format!("{dir}/"), "").replace(&format!("{dir} "), "").replace(&dir, "it")
+}
+
 /// How long ago it was made, by the moment at which it was found.
 fn made(scene: &Scene<'_>, facts: &RunFacts) -> String {
     let at = scene.ui.runs.found.as_ref().map_or(0, |found| found.at.0);
@@ -218,7 +252,10 @@ fn made(scene: &Scene<'_>, facts: &RunFacts) -> String {
 fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
     let theme = scene.theme;
     let width = usize::from(area.width);
-    let Ok(facts) = &run.facts else { return };
+    let facts = match &run.facts {
+        Ok(facts) => facts,
+        Err(why) => return unreadable(buf, scene, run, why, area),
+    };
     let title = format!("── {} ", harmless(&facts.input));
     put(buf, area, 0, [styled(super::rule(&title, width), theme.frame)]);
     let mut lines = vec![
@@ -239,6 +276,21 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
     }
 }
 
+/// A run that cannot be read: the whole reason.
+fn unreadable(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, why: &str, area: Rect) {
+    let theme = scene.theme;
+    let width = usize::from(area.width);
+    put(buf, area, 0, [styled(super::rule("── it cannot be read ", width), theme.frame)]);
+    let dir = run.dir.display().to_string();
+    let wide = width.saturating_sub(13).max(1);
+    let lines = std::iter::once(("directory", cut(&harmless(&dir), wide).into_owned()));
+    let why = wrap(&harmless(&without_dir(why, &run.dir)), wide).into_iter().enumerate();
+    let lines = lines.chain(why.map(|(at, line)| (if at == 0 { "reason" } else { "" }, line)));
+    for (row, (name, value)) in (1..area.height).zip(lines) {
+        put(buf, area, row, [styled(format!(" {name:<10} "), theme.dim), styled(value, theme.warn)]);
+    }
+}
+
 /// What can be done with it now, with the keys.
 fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
     let key = |action| scene.ui.keymap.hint(action);
@@ -250,8 +302,81 @@ fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
         format!("{watch} watches it: another process drives it")
     } else if facts.resumable {
         let (resume, left) = (key(Action::ResumeRun), format::count(facts.counts.open()));
+        if summary::limit_to_raise(facts.reason.as_deref()).is_some() {
+            return format!(
+                "{resume} asks for a higher limit and goes on with the {left} that are left · {export} exports"
+            );
+        }
         format!("{resume} goes on with the {left} that are left · {export} exports what is there")
     } else {
         format!("{export} exports the results · {} reports", key(Action::ReportRun))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Mono, Snapshot};
+    use crate::tui::backstage::{Answer, Driver};
+    use crate::tui::screens::Screen;
+    use crate::tui::screens::runs::RunsUi;
+    use crate::tui::tests::{runs, runs_found};
+    use crate::tui::update::{Msg, update};
+    use crate::tui::view::tests::screen;
+
+    fn on_runs(runs: RunsUi) -> UiState {
+        UiState { screen: Screen::Runs, driver: Driver::Nothing, runs, size: (80, 24), ..UiState::default() }
+    }
+
+    #[test]
+    fn a_place_that_does_not_answer_is_named_with_what_can_be_done_without_it_and_is_no_empty_list() {
+        let mut ui = on_runs(RunsUi { looking: true, ..RunsUi::default() });
+        assert!(screen(&Snapshot::default(), ui.clone(), (80, 24)).contains(" looking for runs"));
+        let why = "/mnt/nfs/runs does not answer since 8s: is it on a network disk that is gone?".to_owned();
+        update(&mut ui, Msg::Told { ticket: 0, answer: Answer::Runs(Err(why)) }, &Snapshot::default(), Mono::ZERO);
+        let shown = screen(&Snapshot::default(), ui, (80, 24));
+        for said in ["No list of runs: /mnt/nfs/runs does not answer since 8s", "q leaves", "d starts the demo"] {
+            assert!(shown.contains(said), "{said}\n{shown}");
+        }
+        assert!(!shown.contains("No runs yet"), "{shown}");
+    }
+
+    #[test]
+    fn a_list_that_could_not_be_renewed_stays_and_says_so() {
+        let mut ui = on_runs(runs());
+        let answer = Answer::Runs(Err("/mnt/nfs/runs does not answer since 8s".to_owned()));
+        update(&mut ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), Mono::ZERO);
+        let shown = screen(&Snapshot::default(), ui.clone(), (120, 40));
+        assert!(shown.contains("not up to date: /mnt/nfs/runs") && shown.contains("labels.jsonl"), "{shown}");
+        let answer = Answer::Runs(Ok(runs_found()));
+        update(&mut ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), Mono::ZERO);
+        assert!(!screen(&Snapshot::default(), ui, (120, 40)).contains("not up to date"));
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_read_names_its_directory_once_and_its_reason_whole() {
+        let mut found = runs_found();
+        let dir = "/home/me/.local/share/fandeck/runs/20260115-100000-judge-k3f9";
+        let why =
+            format!("failed to read {dir}/run.json: it has format 9, this fandeck knows 1 to 3: use a later fandeck");
+        found.rows = vec![RunRow { dir: dir.into(), facts: Err(why) }];
+        let ui = on_runs(RunsUi { found: Some(found), ..RunsUi::default() });
+        let shown = screen(&Snapshot::default(), ui, (80, 24));
+        let row = shown.lines().find(|line| line.contains("× ")).unwrap();
+        assert_eq!(row.matches("/home/me").count(), 1, "{row}");
+        assert!(shown.contains("failed to read run.json: it has format 9, this fandeck knows 1 to"), "{shown}");
+        assert!(shown.contains("use a later fandeck"), "{shown}");
+    }
+
+    #[test]
+    fn a_run_that_ended_at_its_budget_says_that_a_higher_limit_is_asked_for() {
+        let mut found = runs_found();
+        found.rows.truncate(1);
+        let facts = found.rows[0].facts.as_mut().unwrap();
+        facts.status = RunStatus::Incomplete;
+        facts.reason = Some("resume with a higher limit: the next request would pass max-cost of $2.00".to_owned());
+        let ui = on_runs(RunsUi { found: Some(found), ..RunsUi::default() });
+        let shown = screen(&Snapshot::default(), ui, (120, 40));
+        assert!(shown.contains("r asks for a higher limit and goes on"), "{shown}");
     }
 }

@@ -11,7 +11,7 @@ use crate::tui::field::TextField;
 use crate::tui::log::Record;
 use crate::tui::screens::batches::BatchesUi;
 use crate::tui::screens::live::{LiveUi, LogSize};
-use crate::tui::state::{Ask, CapAsk, Deed, Toast, Tone};
+use crate::tui::state::{Ask, CapAsk, Deed, Gate, Toast, Tone};
 use crate::tui::theme::ThemeName;
 
 /// Two records.
@@ -90,7 +90,7 @@ pub(super) fn looks_of(buf: &Buffer) -> String {
     out
 }
 
-pub(super) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
+pub(in crate::tui) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {
     text_of(&drawn(snapshot, ui, size, ThemeName::Dark, false))
 }
 
@@ -118,13 +118,11 @@ fn cap_dialog() -> UiState {
         polite: 100,
     };
     let ask = Ask {
-        title: "above the polite cap?",
+        gate: Gate::Cap,
         lines: vec![
             "high-prio, haiku: cap 100 → 110.".to_owned(),
             "The polite cap is 100: more may push others.".to_owned(),
         ],
-        keep: "Keep",
-        agree: "Raise",
         deed: Deed::SetCap(ask),
     };
     UiState { overlay: Some(Overlay::Confirm { focus: 0, ask }), ..UiState::default() }

@@ -3,7 +3,7 @@
 use crate::model::Snapshot;
 use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder};
-use crate::tui::state::{Ask, Deed, UiState};
+use crate::tui::state::{Ask, Deed, Gate, UiState};
 
 use super::{Draft, Piloting};
 
@@ -64,7 +64,7 @@ pub(super) fn question(draft: &Draft) -> Ask {
     }
     lines.extend([String::new(), "y  launch    Esc  keep planning".to_owned()]);
     let deed = Deed::Errand { errand: Errand::Launch(order(draft)), what: format!("launch {input}") };
-    Ask { title: "launch?", lines, keep: "Keep planning", agree: "Launch", deed }
+    Ask { gate: Gate::Launch, lines, deed }
 }
 
 /// What was agreed to.

@@ -2,12 +2,13 @@
 //! and on no assumption. What it would cost is found out first, and asked; its answers are the first of the run that is
 //! launched afterwards. The planner stays in view: the pilot's progress is in its first line.
 
+use crate::model::snapshot::OrgView;
 use crate::model::{Command, Mono, Snapshot};
 use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder, PilotTerms, Piloted};
 use crate::tui::commands::{ask, confirm, say, send};
 use crate::tui::screens::{Screen, live};
-use crate::tui::state::{Ask, Deed, Tone, UiState, open_runs, shown_run};
+use crate::tui::state::{Ask, Deed, Gate, Tone, UiState, open_runs, shown_run};
 use crate::tui::update::Reaction;
 
 use super::{Draft, launch};
@@ -103,7 +104,7 @@ pub(in crate::tui) fn assessed(ui: &mut UiState, order: LaunchOrder, terms: Resu
     ];
     let what = format!("a pilot of {} requests", format::count(terms.n));
     let deed = Deed::Errand { errand: Errand::Pilot { order, agreed: terms }, what };
-    confirm(ui, Ask { title: "send a pilot?", lines, keep: "Keep planning", agree: "Send", deed });
+    confirm(ui, Ask { gate: Gate::Pilot, lines, deed });
 }
 
 /// The pilot is being sent, or could not be.
@@ -153,8 +154,9 @@ pub fn progress(ui: &UiState, snapshot: &Snapshot) -> Option<String> {
         Piloting::Measuring => Some("pilot: planning anew".to_owned()),
         Piloting::Sent => {
             let run = shown_run(snapshot)?;
-            let answered: u64 = snapshot.orgs.iter().map(|org| org.totals.n_ok + org.totals.n_refused).sum();
-            let n_429: u64 = snapshot.orgs.iter().map(|org| org.totals.n_429()).sum();
+            let of_all = |count: fn(&OrgView) -> u64| snapshot.orgs.iter().map(count).fold(0, u64::saturating_add);
+            let answered = of_all(|org| org.totals.n_ok.saturating_add(org.totals.n_refused));
+            let n_429 = of_all(|org| org.totals.n_429());
             let limited = if n_429 > 0 { format!(", {n_429} × 429") } else { String::new() };
             Some(format!("pilot: {answered} answered, {} in flight{limited}", run.counts.in_flight))
         }
