@@ -4,90 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::model::RequestNo;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
-use crate::requests::{Input, Tags};
-use crate::store::{AuditEvent, OrgState, OutcomeLine, RunPeek, SubBatchEntry, for_each_outcome};
+use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;
-use super::launch::{index, store_failure};
+use super::launch::store_failure;
 use super::price_record::Cards;
-use super::resume::input_path;
+use super::segments::Segmenter;
 use super::status::standing;
 
 /// Entries of the trail that are kept, the newest ones.
 const DECIDED: usize = 400;
-
-/// What segments are made by.
-#[derive(Debug)]
-enum By {
-    /// A tag of the request's metadata.
-    Tag(String),
-    /// What a pattern finds in the id: its first group, else all that it matches.
-    Id(regex::Regex),
-    /// The model.
-    Model,
-}
-
-impl By {
-    fn parse(text: &str) -> Result<By, Failure> {
-        let refused =
-            |why: &str| Failure::usage(format!("--by {text}: {why}; write metadata.TAG, custom_id:PATTERN or model"));
-        if text == "model" {
-            return Ok(By::Model);
-        }
-        if let Some(tag) = text.strip_prefix("metadata.").filter(|tag| !tag.is_empty()) {
-            return Ok(By::Tag(tag.to_owned()));
-        }
-        match text.strip_prefix("custom_id:") {
-            Some(pattern) => regex::Regex::new(pattern).map(By::Id).map_err(|error| {
-                refused(error.to_string().lines().last().unwrap_or("the pattern cannot be read").trim())
-            }),
-            None => Err(refused("it is none of what can be told apart")),
-        }
-    }
-}
-
-/// What tells the segment of a line.
-enum Segmenter {
-    None,
-    Tags(Tags),
-    Id(regex::Regex),
-    Model(Arc<Input>),
-}
-
-/// The segment of requests that the pattern does not fit.
-const UNMATCHED: &str = "(unmatched)";
-
-impl Segmenter {
-    fn new(by: Option<&str>, peek: &RunPeek) -> Result<Segmenter, Failure> {
-        let input = || index(&input_path(&peek.run, &peek.dir));
-        Ok(match by.map(By::parse).transpose()? {
-            None => Segmenter::None,
-            Some(By::Tag(tag)) => Segmenter::Tags(Tags::read(&*input()?, &tag).map_err(Failure::usage)?),
-            Some(By::Id(pattern)) => Segmenter::Id(pattern),
-            Some(By::Model) => Segmenter::Model(input()?),
-        })
-    }
-
-    fn of<'s>(&'s self, line: &'s OutcomeLine<'_>) -> Option<&'s str> {
-        Some(match self {
-            Segmenter::None => return None,
-            Segmenter::Tags(tags) => line.no.map_or(Tags::NONE, |no| tags.of(no)),
-            Segmenter::Id(pattern) => {
-                let found = pattern.captures(&line.custom_id);
-                found.and_then(|found| found.get(1).or_else(|| found.get(0))).map_or(UNMATCHED, |part| part.as_str())
-            }
-            Segmenter::Model(input) => {
-                let known = |no: &RequestNo| no.0 < input.len();
-                line.no.filter(known).map_or(UNMATCHED, |no| input.model_of(no))
-            }
-        })
-    }
-}
 
 /// The review of a run. `by` is what segments are made by, `cards` what it was billed by.
 ///
@@ -96,8 +25,45 @@ impl Segmenter {
 pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: &Cards) -> Result<Review, Failure> {
     let segmenter = Segmenter::new(by, peek)?;
     let state = &peek.state;
+    let (tally, n_later) = gather(peek, &segmenter, Tally::default())?;
+    let n_in_journal = tally.n() + n_later;
+    let mut segments = match tally.second_look() {
+        Some(looking) => gather(peek, &segmenter, looking)?.0.segments(),
+        None => tally.segments(),
+    };
+    segmenter.name(&mut segments)?;
+    let (decisions, decided) = trail(&peek.dir)?;
+    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
+    Ok(Review {
+        event: "run-report".to_owned(),
+        sessions: state.sessions,
+        live: run.exit_code.is_none(),
+        standing: peek.owner.as_ref().map_or(standing(peek), |owner| format!("{} ({owner})", standing(peek))),
+        as_of: (!state.status.is_over()).then_some(state.heartbeat_at),
+        n_in_journal,
+        n_later,
+        time_ms: state.time_ms.clone(),
+        throughput: tally.throughput(),
+        latencies: tally.latencies(),
+        orgs: state.orgs.iter().map(trouble).collect(),
+        economy: Economy::new(&state.books, state.counts.cached, &prices),
+        books: state.books.clone(),
+        decisions,
+        decided,
+        sub_batches: state.sub_batches.iter().map(span).collect(),
+        stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
+        plan: planned(&peek.dir, &run),
+        run,
+        segments,
+        by: by.map(str::to_owned),
+    })
+}
+
+/// Shows a tally all outcomes of the moment that the state is of; and how many came later.
+fn gather(peek: &RunPeek, segmenter: &Segmenter, mut tally: Tally) -> Result<(Tally, u64), Failure> {
+    let state = &peek.state;
     let room = if state.status.is_over() { u64::MAX } else { state.counts.done() };
-    let (mut tally, mut n_later) = (Tally::default(), 0);
+    let mut n_later = 0;
     for_each_outcome(&peek.dir, &mut |line| {
         if line.outcome.is_terminal() && tally.n() == room {
             n_later += 1;
@@ -115,31 +81,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
         });
     })
     .map_err(|error| store_failure(&error))?;
-    let (decisions, decided) = trail(&peek.dir)?;
-    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
-    Ok(Review {
-        event: "run-report".to_owned(),
-        sessions: state.sessions,
-        live: run.exit_code.is_none(),
-        standing: peek.owner.as_ref().map_or(standing(peek), |owner| format!("{} ({owner})", standing(peek))),
-        as_of: (!state.status.is_over()).then_some(state.heartbeat_at),
-        n_in_journal: tally.n() + n_later,
-        n_later,
-        time_ms: state.time_ms.clone(),
-        throughput: tally.throughput(),
-        latencies: tally.latencies(),
-        orgs: state.orgs.iter().map(trouble).collect(),
-        economy: Economy::new(&state.books, state.counts.cached, &prices),
-        books: state.books.clone(),
-        decisions,
-        decided,
-        sub_batches: state.sub_batches.iter().map(span).collect(),
-        stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
-        plan: planned(&peek.dir, &run),
-        run,
-        segments: tally.segments(),
-        by: by.map(str::to_owned),
-    })
+    Ok((tally, n_later))
 }
 
 fn trouble(org: &OrgState) -> OrgTrouble {
@@ -201,21 +143,4 @@ fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> 
         last.push_back(Decision { at: event.at, kind: event.kind, org: event.org, text: event.text });
     }
     Ok((kinds, last.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_segments_are_made_by_is_read_or_refused_with_what_there_is() {
-        assert!(matches!(By::parse("model"), Ok(By::Model)));
-        assert!(matches!(By::parse("metadata.user_id"), Ok(By::Tag(tag)) if tag == "user_id"));
-        assert!(matches!(By::parse("custom_id:^([a-z]+)-"), Ok(By::Id(_))));
-        for text in ["", "metadata.", "org", "custom_id:("] {
-            let failure = By::parse(text).err().unwrap();
-            assert_eq!(failure.exit_code, 2);
-            assert!(failure.message.contains("custom_id:PATTERN"), "{}", failure.message);
-        }
-    }
 }

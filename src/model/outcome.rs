@@ -169,6 +169,8 @@ pub enum Trouble {
     Canceled,
     /// The results of its sub-batch say nothing of it, or nothing that can be read.
     NoResult,
+    /// The result of its sub-batch is of a type that is not known: possibly charged.
+    UnknownResult,
 }
 
 impl Trouble {
@@ -188,6 +190,7 @@ impl Trouble {
             Trouble::Expired => "expired",
             Trouble::Canceled => "canceled",
             Trouble::NoResult => "no-result",
+            Trouble::UnknownResult => "unknown-result",
         }
     }
 
@@ -195,7 +198,12 @@ impl Trouble {
     pub fn possibly_charged(self) -> bool {
         matches!(
             self,
-            Trouble::Timeout | Trouble::Broken | Trouble::Abandoned | Trouble::EarlierSession | Trouble::NoResult
+            Trouble::Timeout
+                | Trouble::Broken
+                | Trouble::Abandoned
+                | Trouble::EarlierSession
+                | Trouble::NoResult
+                | Trouble::UnknownResult
         )
     }
 }

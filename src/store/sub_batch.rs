@@ -82,6 +82,8 @@ pub struct Tally {
     pub n_canceled: u32,
     /// Without a result that could be read: sent again.
     pub n_missing: u32,
+    /// With a result of a type that is not known: left to the operator.
+    pub n_unknown: u32,
     /// What its answers cost.
     #[serde(rename = "cost_usd")]
     pub cost: Money,
@@ -93,13 +95,14 @@ impl Tally {
         match trouble {
             Trouble::Expired => &mut self.n_expired,
             Trouble::Canceled => &mut self.n_canceled,
+            Trouble::UnknownResult => &mut self.n_unknown,
             _ => &mut self.n_errored,
         }
     }
 
     /// Requests that came to no outcome.
     pub fn n_open(&self) -> u32 {
-        self.n_errored + self.n_expired + self.n_canceled + self.n_missing
+        self.n_errored + self.n_expired + self.n_canceled + self.n_missing + self.n_unknown
     }
 
     /// Requests that were answered or called wrong.

@@ -70,7 +70,11 @@ pub fn read_row<'a>(line: &'a [u8], scrubber: &Scrubber) -> Result<ResultRow<'a>
         ("errored", ..) => trouble(Trouble::Server, "errored", "the row failed without an error"),
         ("expired", ..) => trouble(Trouble::Expired, "expired", "not processed before its sub-batch expired"),
         ("canceled", ..) => trouble(Trouble::Canceled, "canceled", "not processed before its sub-batch was canceled"),
-        (other, ..) => return Err(bad(Some(&custom_id), format!("a result of type {other:?}, which is not known"))),
+        // It is a result, and nobody knows which, nor whether it was paid.
+        (other, ..) => {
+            let why = format!("a result of type {other:?}, which is not known");
+            trouble(Trouble::UnknownResult, Trouble::UnknownResult.as_str(), &scrubber.scrub(&why))
+        }
     };
     Ok(ResultRow { custom_id, verdict, body })
 }
@@ -174,8 +178,13 @@ mod tests {
         assert_eq!(read(r#"{"custom_id":"a","res"#).unwrap_err().custom_id, None);
         let cut = format!(r#"{{"custom_id":"a","result":{{"type":"succeeded","message":{}}}}}"#, r#"{"id":"msg_1"}"#);
         assert_eq!(read(&cut).unwrap_err().custom_id.as_deref(), Some("a"));
-        let new = r#"{"custom_id":"a","result":{"type":"postponed"}}"#;
-        assert!(read(new).unwrap_err().why.contains("postponed"));
+    }
+
+    #[test]
+    fn a_result_of_a_type_that_is_not_known_is_a_class_of_its_own_and_perhaps_paid() {
+        let row = read(r#"{"custom_id":"a","result":{"type":"postponed","message":{"id":"x"}}}"#).unwrap();
+        let Verdict::Trouble(Trouble::UnknownResult, error) = row.verdict else { panic!("{row:?}") };
+        assert!(error.message.contains("postponed") && Trouble::UnknownResult.possibly_charged());
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn sub_batch(entry: &SubBatchEntry, now: Wall) -> SubBatchView {
         n_refused_invalid: tally.n_refused + tally.n_invalid,
         n_expired: tally.n_expired,
         n_canceled: tally.n_canceled,
-        n_errored: tally.n_errored + tally.n_missing,
+        n_errored: tally.n_errored + tally.n_missing + tally.n_unknown,
         cost: tally.cost,
         timeline: timeline(entry),
     }

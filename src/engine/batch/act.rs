@@ -91,6 +91,8 @@ pub(crate) struct Harvest {
     pub(crate) n_alien: u32,
     /// Results of members that had one already.
     pub(crate) n_twice: u32,
+    /// What is said of the first result of a type that is not known.
+    pub(crate) unknown: Option<String>,
     /// Requests that the API called wrong, the first ones.
     pub(crate) invalid: Vec<(RequestNo, ApiError)>,
 }

@@ -9,8 +9,9 @@ use crate::model::{Level, Money, OrgId, RequestNo};
 use super::part::{BatchRun, Ctx};
 use super::sub::Sub;
 
-/// A part of a sub-batch that is smaller than one in so many of the largest is not worth the wait for a batch.
-const LEAST: usize = 4;
+/// Fewer requests are not worth the wait for a batch. More would be: what limits the run is money, of which a batch takes
+/// half.
+const LEAST: usize = 10;
 
 /// Makes the next planned sub-batch fit into the budget. False when the budget takes no request of it on any path.
 pub(super) fn fit(part: &mut BatchRun, ctx: &mut Ctx<'_>) -> bool {
@@ -20,11 +21,10 @@ pub(super) fn fit(part: &mut BatchRun, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let n = held(&part.subs[at], ctx);
-    let largest = part.subs.iter().map(|sub| sub.members.len()).max().unwrap_or_default();
     if n >= part.subs[at].members.len() {
         // It waits for an org that takes no creates now.
         true
-    } else if n >= (largest / LEAST).max(1) {
+    } else if n >= LEAST {
         split(part, at, n, ctx);
         true
     } else {

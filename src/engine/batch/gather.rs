@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::api::batches::BatchFailure;
 use crate::engine::queue::Place;
-use crate::model::{ApiError, Level, Money, OrgId, RequestNo, Route, SubBatchStatus, Trouble};
+use crate::model::{AccountTrouble, ApiError, Level, Money, OrgId, RequestNo, Route, SubBatchStatus, Trouble};
 
 use super::act::{Harvest, Out, Step, ToDo};
 use super::part::{BatchRun, Ctx, HARVESTS};
@@ -118,6 +118,12 @@ fn harvested(part: &mut BatchRun, at: usize, harvest: Harvest, ctx: &mut Ctx<'_>
     sub.note(ctx.now.wall, "harvested");
     // Now, so that the state that calls it harvested says so as well: the next session asks nobody.
     doubt(sub.org, &sub.again, ctx);
+    // A result of a type that is not known may be an answer that was paid: not twice without the operator.
+    let leaves_all = sub.entry.left;
+    let again = std::mem::take(&mut sub.again).into_iter();
+    (sub.left, sub.again) = again.partition(|(_, trouble)| leaves_all || *trouble == Trouble::UnknownResult);
+    sub.entry.left = !sub.left.is_empty();
+    sub.unknown = harvest.unknown;
     part.keep(at, Step::Harvested, ctx);
 }
 
@@ -137,11 +143,11 @@ pub(super) fn kept(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
     let sub = &mut part.subs[at];
     sub.busy = false;
     part.version += 1;
-    let again = std::mem::take(&mut sub.again);
+    let again = std::mem::replace(&mut sub.again, std::mem::take(&mut sub.left));
     let tally = sub.entry.tally;
     let (org, name) = (sub.org, sub.name());
     let mut text = format!(
-        "{name} harvested: {} answered, {} refused, {} invalid, {} expired, {} canceled, {} errored, {} without a result; {}",
+        "{name} harvested: {} answered, {} refused, {} invalid, {} expired, {} canceled, {} errored, {} without a result{}; {}",
         tally.n_succeeded,
         tally.n_refused,
         tally.n_invalid,
@@ -149,20 +155,26 @@ pub(super) fn kept(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
         tally.n_canceled,
         tally.n_errored,
         tally.n_missing,
+        if tally.n_unknown > 0 { format!(", {} of a type that is not known", tally.n_unknown) } else { String::new() },
         tally.cost
     );
     let canceled = sub.entry.stuck_cancel_intent_at.is_some();
-    if again.is_empty() {
-        sub.entry.left = false;
+    if again.is_empty() && sub.again.is_empty() && canceled {
+        let saved = Money(tally.cost.0.saturating_mul(2));
+        text.push_str(&format!(". The cancel came too late: nothing is sent again, which saved {saved}"));
+    }
+    if sub.again.is_empty() {
         sub.question = None;
-        if canceled {
-            let saved = Money(tally.cost.0.saturating_mul(2));
-            text.push_str(&format!(". The cancel came too late: nothing is sent again, which saved {saved}"));
-        }
-    } else if sub.entry.left {
-        text.push_str(&format!("; {} are left re-drivable", again.len()));
-        sub.again = again;
-    } else if let Some(org) = org {
+    } else {
+        text.push_str(&format!("; {} are left re-drivable", sub.again.len()));
+    }
+    if let (Some(why), false) = (&sub.unknown, ctx.unattended) {
+        sub.question = Some(format!(
+            "{name}: {why}; {} of its requests may have been paid and have no outcome: re-drive them on sync, or leave them",
+            tally.n_unknown
+        ));
+    }
+    if let (Some(org), false) = (org, again.is_empty()) {
         text.push_str(&format!("; {} go to the sync path", again.len()));
         ctx.out.push(Out::ReDrive(org, again));
     }
@@ -211,7 +223,7 @@ fn failed(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
                 None => without_results(part, at, &error, ctx),
             }
         }
-        BatchFailure::Trouble(Trouble::Account(account), error) => {
+        BatchFailure::Trouble(Trouble::Account(account), error) if account != AccountTrouble::Endpoint => {
             sub.step(SubBatchStatus::Ended);
             part.park(at, account, error, ctx);
         }
@@ -299,6 +311,14 @@ fn say_what_was_odd(part: &BatchRun, at: usize, harvest: &Harvest, ctx: &mut Ctx
         };
         let text = format!("{name}: {} requests have no result, number {first} first: {then}", harvest.missing.len());
         ctx.say(Level::Warn, "missing-rows", org, text);
+    }
+    if let Some(why) = &harvest.unknown {
+        let text = format!(
+            "{name}: {} requests have {why}; whether they were paid is not known: they are not sent again by themselves, `fandeck \
+             resume --re-drive` does. The API keeps the results for 29 days",
+            harvest.tally.n_unknown
+        );
+        ctx.say(Level::Warn, "unknown-rows", org, text);
     }
     if let Some((no, error)) = harvest.invalid.first() {
         let text = format!(

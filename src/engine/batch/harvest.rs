@@ -172,6 +172,9 @@ impl Pass<'_> {
         if let (Trouble::Account(account), None) = (trouble, &self.found.account) {
             self.found.account = Some((account, error.clone()));
         }
+        if trouble == Trouble::UnknownResult {
+            self.found.unknown.get_or_insert_with(|| error.message.clone());
+        }
     }
 
     fn record(

@@ -220,6 +220,7 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         if left {
             let trouble = match sub.status() {
                 SubBatchStatus::Unavailable => Trouble::NoResult,
+                _ if sub.entry.tally.n_unknown > 0 => Trouble::UnknownResult,
                 _ => Trouble::Canceled,
             };
             sub.again = open.iter().map(|no| (*no, trouble)).collect();

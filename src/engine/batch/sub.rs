@@ -69,8 +69,12 @@ pub(crate) struct Sub {
     pub(crate) ended_counts: Option<BatchCounts>,
     /// Downloads that were whole and lacked rows.
     pub(crate) n_lacking: u32,
-    /// Results to be made again, until the harvest is durable.
+    /// Results to be made again: by themselves once the harvest is durable, and afterwards those that the operator decides
+    /// about.
     pub(crate) again: Vec<(RequestNo, Trouble)>,
+    /// Of a harvest that is not durable yet, those that the operator decides about, and why.
+    pub(crate) left: Vec<(RequestNo, Trouble)>,
+    pub(crate) unknown: Option<String>,
     /// What the operator is asked, and has been told once.
     pub(crate) question: Option<String>,
     /// It was said that it is stuck.
@@ -143,6 +147,8 @@ impl Sub {
             ended_counts: None,
             n_lacking: 0,
             again: Vec::new(),
+            left: Vec::new(),
+            unknown: None,
             question: None,
             stuck: false,
             timeline: Vec::new(),

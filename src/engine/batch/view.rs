@@ -78,7 +78,7 @@ fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
         n_refused_invalid: tally.n_refused + tally.n_invalid,
         n_expired: tally.n_expired,
         n_canceled: tally.n_canceled,
-        n_errored: tally.n_errored + tally.n_missing,
+        n_errored: tally.n_errored + tally.n_missing + tally.n_unknown,
         cost: tally.cost,
         timeline: sub.timeline.clone(),
     }

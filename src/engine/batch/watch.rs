@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::api::batches::{BatchFailure, BatchReply, MessageBatch, ProcessingStatus};
-use crate::model::{ApiError, Level, SubBatchStatus, Trouble};
+use crate::model::{AccountTrouble, ApiError, Level, SubBatchStatus, Trouble};
 
 use super::act::{Out, Step, ToDo};
 use super::part::{BatchRun, Ctx};
@@ -157,7 +157,10 @@ fn unseen(part: &mut BatchRun, at: usize, failure: BatchFailure, ctx: &mut Ctx<'
                 None => unavailable(part, at, &format!("the API does not know it any more ({error})"), ctx),
             }
         }
-        BatchFailure::Trouble(Trouble::Account(account), error) => part.park(at, account, error, ctx),
+        // A page in place of an answer about a batch that is there is weather, and no trouble of the account.
+        BatchFailure::Trouble(Trouble::Account(account), error) if account != AccountTrouble::Endpoint => {
+            part.park(at, account, error, ctx);
+        }
         BatchFailure::Trouble(_, error) | BatchFailure::Invalid(error) => {
             sub.n_failed += 1;
             ctx.out.push(Out::Unheard(error.clone()));
@@ -304,7 +307,9 @@ pub(super) fn cancel_answered(part: &mut BatchRun, at: usize, reply: BatchReply<
             schedule(part, at, ctx);
             ctx.say(Level::Info, "sub-batch-canceling", org, text);
         }
-        Err(BatchFailure::Trouble(Trouble::Account(account), error)) => part.park(at, account, error, ctx),
+        Err(BatchFailure::Trouble(Trouble::Account(account), error)) if account != AccountTrouble::Endpoint => {
+            part.park(at, account, error, ctx);
+        }
         // What it means to cancel a batch that has ended is not documented: look.
         Err(BatchFailure::Invalid(_)) => {
             sub.look_first = true;

@@ -4,11 +4,13 @@
 //! | file | answers for |
 //! |---|---|
 //! | `tally` | what is gathered from the journal in one pass, in memory that does not grow with it |
+//! | `heavy` | which segments are told apart when there are as many as requests |
 //! | `economy` | the sums of money: amplification, savings, price classes |
 //! | `text` | the review as lines |
 //! | `page` | the review as one HTML page |
 
 mod economy;
+mod heavy;
 mod page;
 mod tally;
 mod text;
@@ -109,7 +111,7 @@ impl Review {
         took.sort_unstable();
         let (longest, median) = (took.last()?, took.get((took.len() - 1) / 2)?);
         Some(format!(
-            "{} ended, half of them within {}, the longest after {}; {} canceled as stuck",
+            "{} ended, half of them within {}, the longest after {}, by the API's own times; {} canceled as stuck",
             took.len(),
             spell(*median),
             spell(*longest),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Review, WAITS, dollars, plural, shown, spell};
+use super::{Review, Segment, WAITS, dollars, plural, shown, spell};
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless, width};
 
@@ -158,6 +158,9 @@ const COLUMNS: [(&str, usize); 8] = [
     ("per usable", 12),
 ];
 
+/// Segments that are told one by one, the dearest.
+const TOLD: usize = 50;
+
 fn segments(out: &mut String, review: &Review) {
     let by = harmless(review.by.as_deref().unwrap_or("segment"));
     let names = review.segments.iter().map(|segment| width(&harmless(&shown(&segment.name))));
@@ -170,7 +173,12 @@ fn segments(out: &mut String, review: &Review) {
         out.push('\n');
     };
     row(&by, COLUMNS.map(|(heading, _)| heading.to_owned()));
-    for segment in &review.segments {
+    let (told_apart, others): (Vec<&Segment>, Vec<&Segment>) =
+        review.segments.iter().partition(|segment| segment.key.is_some());
+    for segment in told_apart.iter().take(TOLD).chain(&others) {
         row(&harmless(&shown(&segment.name)), segment.figures());
+    }
+    if let Some(more @ 1..) = told_apart.len().checked_sub(TOLD) {
+        let _ = writeln!(out, "and {more} more between these; --html FILE or --json --full has them");
     }
 }

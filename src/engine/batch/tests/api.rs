@@ -162,6 +162,10 @@ impl World {
         for no in members {
             if !theirs.contains(no) {
                 harvest.missing.push(*no);
+            } else if self.unknown.contains(no) {
+                harvest.tally.n_unknown += 1;
+                harvest.unknown = Some("a result of type \"half\", which is not known".to_owned());
+                harvest.again.push((*no, Trouble::UnknownResult));
             } else if answered.contains(no) {
                 harvest.tally.n_succeeded += 1;
                 let record = Record { run: RUN, no: *no, outcome: Outcome::Succeeded, line: Vec::new(), cache: None };
@@ -198,6 +202,9 @@ impl World {
     /// Takes a cancel, unless the batch has ended.
     pub(super) fn take_cancel(&mut self, org: OrgId, id: &str) -> Result<MessageBatch, BatchFailure> {
         self.look(org, id)?;
+        if self.with_pages {
+            return Err(with_error("not-json", Trouble::Account(AccountTrouble::Endpoint)));
+        }
         if self.without_cancel {
             return Err(BatchFailure::NotFound(error("not_found_error")));
         }

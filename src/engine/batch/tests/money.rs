@@ -45,6 +45,15 @@ fn a_sub_batch_that_the_budget_does_not_hold_goes_out_in_parts_when_nothing_else
 }
 
 #[test]
+fn parts_follow_each_other_while_what_they_leave_holds_enough_requests() {
+    let mut world = limited(100, 100, 20);
+    assert_eq!(run(&mut world), 0, "{:#?}", world.notices);
+    assert!(world.n_creates > 4 && !has(&world, "go to the sync path"));
+    assert!(world.batches.windows(2).all(|pair| pair[0].members.len() >= pair[1].members.len()));
+    world.check_books();
+}
+
+#[test]
 fn sub_batches_that_are_out_make_room_for_whole_ones_before_any_is_cut() {
     let mut world = limited(100, 20, 50);
     assert_eq!(run(&mut world), 0, "{:#?}", world.notices);
@@ -53,16 +62,16 @@ fn sub_batches_that_are_out_make_room_for_whole_ones_before_any_is_cut() {
 
 #[test]
 fn a_rest_that_is_too_small_for_a_batch_goes_out_on_the_sync_path_as_far_as_the_budget_goes() {
-    let mut world = limited(100, 100, 20);
-    // On the sync path each costs two tenths of what is reserved for it in a batch: 20 budgets of one pay for 91 of them.
+    let mut world = limited(100, 100, 9);
+    // On the sync path each costs two tenths of what is reserved for it in a batch, and reserves twice that.
     assert_eq!(run(&mut world), 4, "{:#?}", world.notices);
     assert!(has(&world, "the 100 that are not in a sub-batch go to the sync path"), "{:#?}", world.notices);
-    assert_eq!((world.n_creates, world.disk.journal.len()), (0, 91));
+    assert_eq!((world.n_creates, world.disk.journal.len()), (0, 36));
     // With more to spend the rest is made into batches again.
     world.limits = Limits::default();
     world.restart(false);
     assert_eq!((world.run(), world.n_creates), (0, 1));
-    assert_eq!(world.batches[0].members.len(), 9);
+    assert_eq!(world.batches[0].members.len(), 64);
     world.check_books();
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::world::{HOUR, RUN, Weather, World, error};
 use crate::engine::park;
-use crate::model::{AccountTrouble, Command, Mono, OrgId, SubBatchStatus};
+use crate::model::{AccountTrouble, Command, Mono, OrgId, RequestNo, SubBatchStatus, Trouble};
 
 #[test]
 fn one_of_an_earlier_session_that_ended_long_ago_is_harvested_and_never_called_stuck() {
@@ -161,13 +161,46 @@ fn b20_a_page_of_a_proxy_in_place_of_the_results_makes_nothing_be_paid_twice() {
 }
 
 #[test]
-fn a_cancel_that_is_not_known_at_its_address_costs_no_result() {
-    let mut world = World::new(30, 10, Weather { wedged: 100, ..Weather::default() }, 3);
-    world.without_cancel = true;
+fn a_cancel_that_is_not_known_at_its_address_costs_no_result_and_parks_nobody() {
+    for pages in [false, true] {
+        let mut world = World::new(30, 10, Weather { wedged: 100, ..Weather::default() }, 3);
+        (world.without_cancel, world.with_pages) = (!pages, pages);
+        assert_eq!(world.run(), 0);
+        assert!(world.notices.iter().any(|text| text.contains("STUCK BATCH")));
+        assert!(!world.notices.iter().any(|text| text.contains("may have been paid")), "{:?}", world.notices);
+        assert!(world.state.orgs.iter().all(|org| org.parked.is_none()));
+        world.check_books();
+    }
+}
+
+#[test]
+fn a_result_of_a_type_that_is_not_known_is_left_until_the_operator_has_it_sent_again() {
+    let mut world = World::new(30, 10, Weather::default(), 3);
+    world.unknown = [3, 14, 15].map(RequestNo).into();
+    assert_eq!((world.run(), world.disk.journal.len()), (4, 27), "{:#?}", world.notices);
+    assert_eq!(world.state.runs[0].ledger.in_doubt().0, 3);
+    assert!(world.notices.iter().any(|text| text.contains("type \"half\"") && text.contains("--re-drive")));
+    // Neither does another session.
+    world.restart(false);
+    assert_eq!((world.run(), world.disk.journal.len()), (4, 27), "{:#?}", world.notices);
+    world.restart(true);
+    assert_eq!(world.run(), 0, "{:#?}", world.notices);
+    assert!(world.all_done());
+    assert_eq!(world.n_creates, 3);
+}
+
+#[test]
+fn of_a_sub_batch_with_unknown_results_the_others_are_sent_again_by_themselves_and_an_operator_is_asked() {
+    let mut world = World::new(10, 10, Weather { expired: 40, ..Weather::default() }, 3);
+    world.unattended = false;
+    world.unknown = HashSet::from([RequestNo(4)]);
+    world.boot(false);
+    world.run_until(|world| world.disk.journal.len() == 9);
+    let sub = &world.part().subs[0];
+    assert!(sub.question.as_ref().is_some_and(|text| text.contains("1 of its requests may have been paid")));
+    assert_eq!(sub.again, [(RequestNo(4), Trouble::UnknownResult)]);
+    world.command(Command::ReDriveSubBatch { run: RUN, sub_batch: 0 });
     assert_eq!(world.run(), 0);
-    assert!(world.notices.iter().any(|text| text.contains("STUCK BATCH")));
-    assert!(!world.notices.iter().any(|text| text.contains("may have been paid")), "{:?}", world.notices);
-    world.check_books();
 }
 
 #[test]

@@ -134,8 +134,11 @@ pub(super) struct World {
     pub(super) without_results: bool,
     /// Downloads that bring a page of somebody else's instead of results.
     pub(super) n_pages: u32,
-    /// Cancels are not known at this address.
+    /// Cancels are not known at this address: so the API's error says, or a page of something else.
     pub(super) without_cancel: bool,
+    pub(super) with_pages: bool,
+    /// Their results are of a type that is not known.
+    pub(super) unknown: HashSet<RequestNo>,
     /// Batches are created, their answers are lost, and the list never shows them.
     pub(super) blind: bool,
     pub(super) limits: Limits,
@@ -198,6 +201,8 @@ impl World {
             without_results: false,
             n_pages: 0,
             without_cancel: false,
+            with_pages: false,
+            unknown: HashSet::new(),
             blind: false,
             limits: Limits::default(),
             cost: Money(1),

@@ -103,7 +103,7 @@ fn latencies(out: &mut String, review: &Review) {
     // A batch takes minutes where a call takes a second: one scale for both would hide the calls.
     for (path, title) in [
         (Route::Sync, "sync: a bar from the median to the 99th percentile, marks at p50, p90, p95 and p99"),
-        (Route::Batch, "batch: from the creation of a batch to its end; marks as above"),
+        (Route::Batch, "batch: from the creation of a batch until its end was seen; marks as above"),
     ] {
         let of_path: Vec<_> = review.latencies.iter().filter(|of| of.path == path).collect();
         let rows: Vec<(String, Vec<u64>, String)> = of_path

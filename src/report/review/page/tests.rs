@@ -85,6 +85,7 @@ fn hostile() -> Review {
         }],
         stuck_fires: 1,
         segments: vec![Segment {
+            key: Some(1),
             name: evil(),
             n: 5,
             n_succeeded: 5,
@@ -219,6 +220,18 @@ fn a_run_that_is_not_over_has_no_exit_code_and_all_figures_are_of_one_moment() {
     let cut_off = text(&review);
     assert!(cut_off.contains("cut off: every figure is of its last word at 2026-11-30 00:53:20 UTC; the journal holds 1,234 outcomes more, which a resume counts"), "{cut_off}");
     assert!(page(&review).contains("4, incomplete, can be resumed"));
+}
+
+#[test]
+fn of_many_segments_the_text_has_the_dearest_and_the_others_and_says_where_the_rest_is() {
+    let mut review = hostile();
+    let one = review.segments.remove(0);
+    let named = |no: u64| Segment { key: Some(no), name: format!("s-{no}"), ..one.clone() };
+    review.segments = (0..60).map(named).collect();
+    review.segments.push(Segment { key: None, name: "(others)".to_owned(), ..one.clone() });
+    let told = text(&review);
+    assert!(told.contains("s-49 ") && !told.contains("s-50 ") && told.contains("(others)"), "{told}");
+    assert!(told.ends_with("and 10 more between these; --html FILE or --json --full has them\n"), "{told}");
 }
 
 #[test]
