@@ -174,7 +174,8 @@ fn from_the_disk() -> Snapshot {
         org.condition = crate::model::snapshot::Condition::Idle;
         (org.course, org.latencies, org.rate) = (Default::default(), Default::default(), 0.0);
         (org.headroom, org.latency_p50_ms, org.latency_p95_ms) = (None, 0, 0);
-        (org.windows.clear(), org.limiters.clear());
+        org.windows.clear();
+        org.limiters.clear();
     }
     let run = &mut snapshot.runs[0];
     (run.rate, run.eta_ms, run.course) = (0.0, None, Default::default());
