@@ -14,6 +14,10 @@ use crate::support::{FANDECK, Server, write_input};
 /// Keys in each case.
 const KEYS: usize = 60;
 
+/// From the paint to the next key: about fifteen keys a second, which is faster than anybody types for long, and no beat of
+/// the pictures, of which there are ten a second.
+const PAUSE: Duration = Duration::from_millis(61);
+
 /// No limits that bind, three orgs; latencies in milliseconds.
 fn scenario(dir: &Path, latency_ms: u32) -> String {
     let orgs = ["high-prio", "batch", "low-prio"];
@@ -30,7 +34,7 @@ pub(crate) fn print(args: &[String]) {
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("input.jsonl");
     write_input(&input, n).unwrap();
-    println!("{KEYS} keys in each case, milliseconds from key to paint, 120×40");
+    println!("{KEYS} keys in each case, milliseconds from key to paint, 120×40; load average {}", load());
     for (case, latency_ms) in [("busy", 20), ("the API hangs", 600_000)] {
         let scenario = scenario(dir.path(), latency_ms);
         let server =
@@ -70,7 +74,7 @@ fn measure(case: &str, input: &Path, run: &Path, url: &str) {
         terminal.send(key).unwrap();
         terminal.wait_until(|screen| screen.contains("pause-run") == shown).unwrap();
         spans.push(at.elapsed().as_secs_f64() * 1e3);
-        std::thread::sleep(Duration::from_millis(37));
+        std::thread::sleep(PAUSE);
     }
     let rate = (answers(run) - before) as f64 / started.elapsed().as_secs_f64();
     let frames = terminal.frame_timings().last().map_or(0, |frame| frame.index());
@@ -84,6 +88,12 @@ fn measure(case: &str, input: &Path, run: &Path, url: &str) {
     );
     terminal.send(Key::Ctrl('c')).unwrap();
     terminal.wait_exit().unwrap();
+}
+
+/// What else the machine has to do: figures of a busy one say little. Empty where there is no such file.
+fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
 /// Lines of the journal.

@@ -38,9 +38,10 @@ pub(crate) fn refuses(
         )));
     }
     let Some(authorized) = setup.authorized else { return Ok(()) };
-    let (times, of) = AUTHORIZED_TIMES;
-    let limit = Money(authorized.0.saturating_mul(times) / of);
-    if spent + cost.expected <= limit {
+    if cost.n_unpriced > 0 {
+        return Err(Failure::usage(unauthorized(authorized, cost.n_unpriced, &unpriced(indexed, setup))));
+    }
+    if spent + cost.expected <= tolerated(authorized) {
         return Ok(());
     }
     let before =
@@ -50,6 +51,33 @@ pub(crate) fn refuses(
         price.in_words(),
         format::money(authorized)
     )))
+}
+
+/// What a projection may come to when this was authorised.
+pub(crate) fn tolerated(authorized: Money) -> Money {
+    let (times, of) = AUTHORIZED_TIMES;
+    Money(authorized.0.saturating_mul(times) / of)
+}
+
+/// Why requests whose cost nobody knows are not within what was authorised, in words.
+pub(crate) fn unauthorized(authorized: Money, n: u64, models: &[&str]) -> String {
+    format!(
+        "the cost cannot be held against the authorised {}: no price is known for the model of {} requests ({}); give the \
+         model a price, or take --authorized-cost away and launch with --yes",
+        format::money(authorized),
+        format::count(n),
+        models.join(", ")
+    )
+}
+
+/// Two amounts in words that differ, as the amounts do.
+fn apart(one: Money, other: Money) -> [String; 2] {
+    let texts = [one, other].map(format::money);
+    if one == other || texts[0] != texts[1] {
+        texts
+    } else {
+        [one, other].map(|amount| format!("${:.6}", amount.usd()))
+    }
 }
 
 fn limits_cost(limits: &Limits) -> bool {
@@ -113,10 +141,10 @@ fn unattended(indexed: &Indexed, price: &Price, setup: &Setup) -> Result<(), Fai
         )));
     }
     if cost.expected > setup.confirm_above {
+        let [projected, above] = apart(cost.expected, setup.confirm_above);
         return Err(Failure::usage(format!(
-            "projected cost {} is above confirm-above-usd ({}); launch with --yes",
-            price.in_words(),
-            format::money(setup.confirm_above)
+            "projected cost {} is above confirm-above-usd ({above}); launch with --yes",
+            price.in_words_as(&projected)
         )));
     }
     Ok(())
@@ -168,6 +196,23 @@ pub(crate) fn answer(question: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_amounts_that_differ_are_written_so_that_it_is_seen() {
+        let usd = Money::from_usd;
+        assert_eq!(apart(usd(5.814), usd(5.81)), ["$5.814000", "$5.810000"]);
+        assert_eq!(apart(usd(5.82), usd(5.81)), ["$5.82", "$5.81"]);
+        assert_eq!(apart(usd(5.81), usd(5.81)), ["$5.81", "$5.81"]);
+    }
+
+    #[test]
+    fn one_and_a_half_times_what_was_authorised_is_tolerated_to_the_pico_dollar() {
+        assert_eq!(tolerated(Money::from_usd(4.0)), Money::from_usd(6.0));
+        assert_eq!(
+            (tolerated(Money::ZERO), tolerated(Money(1)), tolerated(Money(3))),
+            (Money::ZERO, Money(1), Money(4))
+        );
+    }
 
     #[test]
     fn a_dear_run_is_launched_by_its_figure_and_by_nothing_else() {

@@ -42,6 +42,7 @@ mod review;
 mod run;
 mod runs;
 mod sabotage;
+mod segments;
 mod setup;
 mod shell;
 mod signals;

@@ -36,10 +36,14 @@ impl Price {
 
     /// `$1.20 (between $0.80 and $4.10; token counts are assumed)`.
     pub(crate) fn in_words(&self) -> String {
+        self.in_words_as(&format::money(self.cost.expected))
+    }
+
+    /// The same, with what is expected as it is written elsewhere in the sentence.
+    pub(crate) fn in_words_as(&self, expected: &str) -> String {
         let cost = &self.cost;
         let mut text = format!(
-            "{} (between {} and {}; token counts are {})",
-            format::money(cost.expected),
+            "{expected} (between {} and {}; token counts are {})",
             format::money(cost.low),
             format::money(cost.high),
             if self.is_measured { "measured" } else { "assumed" }

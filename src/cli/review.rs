@@ -4,90 +4,21 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::model::RequestNo;
+use crate::model::Money;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
-use crate::requests::{Input, Tags};
-use crate::store::{AuditEvent, OrgState, OutcomeLine, RunPeek, SubBatchEntry, for_each_outcome};
+use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;
-use super::launch::{index, store_failure};
+use super::launch::store_failure;
+use super::planned::Made;
 use super::price_record::Cards;
-use super::resume::input_path;
+use super::segments::Segmenter;
 use super::status::standing;
 
 /// Entries of the trail that are kept, the newest ones.
 const DECIDED: usize = 400;
-
-/// What segments are made by.
-#[derive(Debug)]
-enum By {
-    /// A tag of the request's metadata.
-    Tag(String),
-    /// What a pattern finds in the id: its first group, else all that it matches.
-    Id(regex::Regex),
-    /// The model.
-    Model,
-}
-
-impl By {
-    fn parse(text: &str) -> Result<By, Failure> {
-        let refused =
-            |why: &str| Failure::usage(format!("--by {text}: {why}; write metadata.TAG, custom_id:PATTERN or model"));
-        if text == "model" {
-            return Ok(By::Model);
-        }
-        if let Some(tag) = text.strip_prefix("metadata.").filter(|tag| !tag.is_empty()) {
-            return Ok(By::Tag(tag.to_owned()));
-        }
-        match text.strip_prefix("custom_id:") {
-            Some(pattern) => regex::Regex::new(pattern).map(By::Id).map_err(|error| {
-                refused(error.to_string().lines().last().unwrap_or("the pattern cannot be read").trim())
-            }),
-            None => Err(refused("it is none of what can be told apart")),
-        }
-    }
-}
-
-/// What tells the segment of a line.
-enum Segmenter {
-    None,
-    Tags(Tags),
-    Id(regex::Regex),
-    Model(Arc<Input>),
-}
-
-/// The segment of requests that the pattern does not fit.
-const UNMATCHED: &str = "(unmatched)";
-
-impl Segmenter {
-    fn new(by: Option<&str>, peek: &RunPeek) -> Result<Segmenter, Failure> {
-        let input = || index(&input_path(&peek.run, &peek.dir));
-        Ok(match by.map(By::parse).transpose()? {
-            None => Segmenter::None,
-            Some(By::Tag(tag)) => Segmenter::Tags(Tags::read(&*input()?, &tag).map_err(Failure::usage)?),
-            Some(By::Id(pattern)) => Segmenter::Id(pattern),
-            Some(By::Model) => Segmenter::Model(input()?),
-        })
-    }
-
-    fn of<'s>(&'s self, line: &'s OutcomeLine<'_>) -> Option<&'s str> {
-        Some(match self {
-            Segmenter::None => return None,
-            Segmenter::Tags(tags) => line.no.map_or(Tags::NONE, |no| tags.of(no)),
-            Segmenter::Id(pattern) => {
-                let found = pattern.captures(&line.custom_id);
-                found.and_then(|found| found.get(1).or_else(|| found.get(0))).map_or(UNMATCHED, |part| part.as_str())
-            }
-            Segmenter::Model(input) => {
-                let known = |no: &RequestNo| no.0 < input.len();
-                line.no.filter(known).map_or(UNMATCHED, |no| input.model_of(no))
-            }
-        })
-    }
-}
 
 /// The review of a run. `by` is what segments are made by, `cards` what it was billed by.
 ///
@@ -96,8 +27,45 @@ impl Segmenter {
 pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: &Cards) -> Result<Review, Failure> {
     let segmenter = Segmenter::new(by, peek)?;
     let state = &peek.state;
+    let (tally, n_later) = gather(peek, &segmenter, Tally::default())?;
+    let n_in_journal = tally.n() + n_later;
+    let mut segments = match tally.second_look() {
+        Some(looking) => gather(peek, &segmenter, looking)?.0.segments(),
+        None => tally.segments(),
+    };
+    segmenter.name(&mut segments)?;
+    let (decisions, decided) = trail(&peek.dir)?;
+    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
+    Ok(Review {
+        event: "run-report".to_owned(),
+        sessions: state.sessions,
+        live: run.exit_code.is_none(),
+        standing: peek.owner.as_ref().map_or(standing(peek), |owner| format!("{} ({owner})", standing(peek))),
+        as_of: (!state.status.is_over()).then_some(state.heartbeat_at),
+        n_in_journal,
+        n_later,
+        time_ms: state.time_ms.clone(),
+        throughput: tally.throughput(),
+        latencies: tally.latencies(),
+        orgs: state.orgs.iter().map(trouble).collect(),
+        economy: Economy::new(&state.books, state.counts.cached, &prices),
+        books: state.books.clone(),
+        decisions,
+        decided,
+        sub_batches: state.sub_batches.iter().map(span).collect(),
+        stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
+        plan: planned(peek.run.plan.as_ref(), state.wall_ms, state.cost),
+        run,
+        segments,
+        by: by.map(str::to_owned),
+    })
+}
+
+/// Shows a tally all outcomes of the moment that the state is of; and how many came later.
+fn gather(peek: &RunPeek, segmenter: &Segmenter, mut tally: Tally) -> Result<(Tally, u64), Failure> {
+    let state = &peek.state;
     let room = if state.status.is_over() { u64::MAX } else { state.counts.done() };
-    let (mut tally, mut n_later) = (Tally::default(), 0);
+    let mut n_later = 0;
     for_each_outcome(&peek.dir, &mut |line| {
         if line.outcome.is_terminal() && tally.n() == room {
             n_later += 1;
@@ -115,31 +83,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
         });
     })
     .map_err(|error| store_failure(&error))?;
-    let (decisions, decided) = trail(&peek.dir)?;
-    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
-    Ok(Review {
-        event: "run-report".to_owned(),
-        sessions: state.sessions,
-        live: run.exit_code.is_none(),
-        standing: peek.owner.as_ref().map_or(standing(peek), |owner| format!("{} ({owner})", standing(peek))),
-        as_of: (!state.status.is_over()).then_some(state.heartbeat_at),
-        n_in_journal: tally.n() + n_later,
-        n_later,
-        time_ms: state.time_ms.clone(),
-        throughput: tally.throughput(),
-        latencies: tally.latencies(),
-        orgs: state.orgs.iter().map(trouble).collect(),
-        economy: Economy::new(&state.books, state.counts.cached, &prices),
-        books: state.books.clone(),
-        decisions,
-        decided,
-        sub_batches: state.sub_batches.iter().map(span).collect(),
-        stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
-        plan: planned(&peek.dir, &run),
-        run,
-        segments: tally.segments(),
-        by: by.map(str::to_owned),
-    })
+    Ok((tally, n_later))
 }
 
 fn trouble(org: &OrgState) -> OrgTrouble {
@@ -167,13 +111,14 @@ fn span(sub: &SubBatchEntry) -> SubBatchSpan {
     }
 }
 
-/// What `run.json` says of the plan, read for its two figures only.
-fn planned(dir: &Path, run: &RunFinished) -> Option<PlanAgainstActual> {
-    let text = std::fs::read(dir.join("run.json")).ok()?;
-    let file: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let plan = file.get("plan")?;
+/// What the plan in `run.json` says, and what has come of it since it was made: a pilot before it was not planned by it.
+fn planned(plan: Option<&serde_json::Value>, wall_ms: u64, cost: Money) -> Option<PlanAgainstActual> {
+    let plan = plan?;
+    let made = Made::of_record(plan);
     let figure = |name: &str| plan.get(name).and_then(serde_json::Value::as_f64);
-    PlanAgainstActual::new(figure("wall_s"), figure("cost_usd"), run)
+    let wall_s = wall_ms.saturating_sub(made.wall_ms) as f64 / 1e3;
+    let cost = cost - made.spent_usd;
+    PlanAgainstActual::new((figure("wall_s"), figure("cost_usd")), (wall_s, cost.usd()))
 }
 
 /// The trail of a run: how often what was decided, and the last decisions. Lines that cannot be read are passed over.
@@ -205,17 +150,18 @@ fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn what_segments_are_made_by_is_read_or_refused_with_what_there_is() {
-        assert!(matches!(By::parse("model"), Ok(By::Model)));
-        assert!(matches!(By::parse("metadata.user_id"), Ok(By::Tag(tag)) if tag == "user_id"));
-        assert!(matches!(By::parse("custom_id:^([a-z]+)-"), Ok(By::Id(_))));
-        for text in ["", "metadata.", "org", "custom_id:("] {
-            let failure = By::parse(text).err().unwrap();
-            assert_eq!(failure.exit_code, 2);
-            assert!(failure.message.contains("custom_id:PATTERN"), "{}", failure.message);
-        }
+    fn a_plan_that_was_made_after_a_pilot_is_held_against_what_came_after_it() {
+        let usd = Money::from_usd;
+        let plan = json!({"wall_s": 10.0, "cost_usd": 2.0, "made": {"session": 2, "spent_usd": 1.0, "wall_ms": 5_000}});
+        let against = planned(Some(&plan), 25_000, usd(4.0)).unwrap();
+        assert_eq!((against.wall_ratio, against.cost_ratio), (Some(2.0), Some(1.5)));
+        let first = planned(Some(&json!({"wall_s": 10.0, "cost_usd": null})), 25_000, usd(4.0)).unwrap();
+        assert_eq!((first.wall_ratio, first.cost_ratio), (Some(2.5), None));
+        assert_eq!(planned(None, 1, usd(1.0)), None);
     }
 }

@@ -176,6 +176,8 @@ fn authorized(usd: Option<f64>) -> Result<Option<Money>, Failure> {
         None => Ok(None),
         Some(usd) if usd.is_finite() && (0.0..=1e6).contains(&usd) => Ok(Some(Money::from_usd(usd))),
         Some(usd) => {
+            // An amount of three hundred digits is not repeated to whoever typed an exponent.
+            let usd = if usd.abs() < 1e15 { usd.to_string() } else { format!("{usd:e}") };
             Err(Failure::usage(format!("--authorized-cost {usd}: must be an amount in USD from 0 to 1000000")))
         }
     }

@@ -29,7 +29,7 @@ pub(crate) use scan::member;
 pub(crate) use scan::skip_value;
 pub use shapes::{ShapeUse, shapes};
 pub use spool::spool;
-pub use tags::Tags;
+pub use tags::{Tags, key_of};
 
 #[cfg(test)]
 mod fingerprint_tests;

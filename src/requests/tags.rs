@@ -1,7 +1,8 @@
-//! What the requests of an input are tagged with: one pass over the file, two bytes of memory a request.
+//! What the requests of an input are tagged with: passes over the file, eight bytes of memory a request.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::RequestNo;
 
@@ -9,62 +10,60 @@ use super::error::ReadError;
 use super::index::Input;
 use super::scan;
 
-/// Values that are told apart; requests with others are counted as [`Tags::OTHERS`].
-const VALUES: usize = 2_000;
-
-/// A tag of every request.
+/// The tag `metadata.NAME` of every request, as a key. There may be as many values as requests: their texts are read again
+/// for the few that are shown.
 #[derive(Debug)]
 pub struct Tags {
-    /// The value of each request, as an index into `values`.
-    of: Vec<u16>,
-    values: Vec<String>,
+    name: String,
+    /// The key of each request's value.
+    keys: Vec<u64>,
+}
+
+/// The key of a text. Of a million texts, two have the same one in one run of thirty million.
+pub fn key_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Tags {
     /// The value of requests without the tag.
     pub const NONE: &'static str = "(none)";
-    /// The value of requests whose own comes after the first 2,000.
-    pub const OTHERS: &'static str = "(others)";
 
     /// Reads the tag `metadata.NAME` of every request: a member `metadata` of its line, else of its params.
     ///
     /// # Errors
     /// The input cannot be read as it was indexed.
     pub fn read(input: &Input, name: &str) -> Result<Tags, ReadError> {
-        let mut tags = Tags { of: vec![0; input.len() as usize], values: vec![Tags::NONE.to_owned()] };
-        // By the text and not as it is written, which may be in several ways; and only of those that are told apart, since
-        // there may be as many values as requests.
-        let mut known: HashMap<String, u16> = HashMap::new();
-        let mut buffer = Vec::new();
-        input.each_line(0, input.len(), &mut buffer, &mut |no, line| {
-            let Some(raw) = value_of(line, name) else { return };
-            let text = text_of(raw);
-            let at = known.get(text.as_ref()).copied().unwrap_or_else(|| {
-                let is_other = tags.values.len() >= VALUES;
-                let text = if is_other { Tags::OTHERS.to_owned() } else { text.into_owned() };
-                tags.add(text, &mut known)
-            });
-            if let Some(slot) = tags.of.get_mut(no.ix()) {
-                *slot = at;
+        let none = key_of(Tags::NONE);
+        let mut keys = vec![none; input.len() as usize];
+        input.each_line(0, input.len(), &mut Vec::new(), &mut |no, line| {
+            // By the text and not as it is written, which may be in several ways.
+            if let (Some(raw), Some(slot)) = (value_of(line, name), keys.get_mut(no.ix())) {
+                *slot = key_of(&text_of(raw));
             }
         })?;
-        Ok(tags)
+        Ok(Tags { name: name.to_owned(), keys })
     }
 
-    fn add(&mut self, text: String, known: &mut HashMap<String, u16>) -> u16 {
-        if let Some(at) = known.get(&text) {
-            return *at;
-        }
-        let at = self.values.len() as u16;
-        self.values.push(text.clone());
-        known.insert(text, at);
-        at
+    /// The key of a request's value; that of [`Tags::NONE`] for a request that is not of the input.
+    pub fn of(&self, no: RequestNo) -> u64 {
+        self.keys.get(no.ix()).copied().unwrap_or_else(|| key_of(Tags::NONE))
     }
 
-    /// The value of a request.
-    pub fn of(&self, no: RequestNo) -> &str {
-        let at = self.of.get(no.ix()).copied().unwrap_or(0);
-        self.values.get(usize::from(at)).map_or(Tags::NONE, String::as_str)
+    /// The texts of these keys.
+    ///
+    /// # Errors
+    /// As for [`Tags::read`].
+    pub fn texts(&self, input: &Input, wanted: &HashSet<u64>) -> Result<HashMap<u64, String>, ReadError> {
+        let mut texts = HashMap::from([(key_of(Tags::NONE), Tags::NONE.to_owned())]);
+        input.each_line(0, input.len(), &mut Vec::new(), &mut |no, line| {
+            let key = self.of(no);
+            if wanted.contains(&key) && !texts.contains_key(&key) {
+                texts.extend(value_of(line, &self.name).map(|raw| (key, text_of(raw).into_owned())));
+            }
+        })?;
+        Ok(texts)
     }
 }
 
@@ -102,22 +101,12 @@ mod tests {
         std::fs::write(&path, lines.join("\n")).unwrap();
         let input = Input::index(&path, &mut |_| {}).unwrap();
         let tags = Tags::read(&input, "user_id").unwrap();
-        let values: Vec<&str> = (0..4).map(|no| tags.of(RequestNo(no))).collect();
+        let keys: Vec<u64> = (0..4).map(|no| tags.of(RequestNo(no))).collect();
+        let wanted = keys.iter().copied().collect();
+        let texts = tags.texts(&input, &wanted).unwrap();
+        let values: Vec<&str> = keys.iter().map(|key| texts[key].as_str()).collect();
         assert_eq!(values, ["u1", "u1", Tags::NONE, "7"]);
-    }
-    #[test]
-    fn as_many_values_as_requests_are_counted_together_from_some_number_on() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("in.jsonl");
-        let n = VALUES + 50;
-        let line = |no: usize| {
-            format!(
-                r#"{{"custom_id":"r-{no}","metadata":{{"tag":"v-{no}"}},"params":{{"model":"claude-haiku-4-5","max_tokens":5,"messages":[{{"role":"user","content":"x"}}]}}}}"#
-            )
-        };
-        std::fs::write(&path, (0..n).map(line).collect::<Vec<_>>().join("\n")).unwrap();
-        let tags = Tags::read(&Input::index(&path, &mut |_| {}).unwrap(), "tag").unwrap();
-        assert_eq!(tags.values.len(), VALUES + 1);
-        assert_eq!((tags.of(RequestNo(7)), tags.of(RequestNo(n as u32 - 1))), ("v-7", Tags::OTHERS));
+        assert_eq!(tags.of(RequestNo(4)), key_of(Tags::NONE));
+        assert_eq!(tags.texts(&input, &HashSet::from([key_of("7")])).unwrap().len(), 2);
     }
 }

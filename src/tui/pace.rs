@@ -1,7 +1,8 @@
 //! When the next frame may be drawn: twenty a second at the most, and what a key asks for almost at once.
 //!
 //! A key frame that waited for its turn among the others would come up to 50 ms late; one that never waited would let a
-//! key that is held draw as fast as it repeats. So a few frames may be drawn ahead of their time, and are made up for.
+//! key that is held draw as fast as it repeats. So a few frames that keys ask for may be drawn ahead of their time, and are
+//! made up for: pictures wait until they are, and come with the next key in any case.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const FRAME: Duration = Duration::from_millis(50);
 /// Shortest time to a frame that a key asks for: nobody types faster, and whoever does waits for the answer.
 const KEY_FRAME: Duration = Duration::from_millis(10);
 
-/// Frames that may be drawn ahead of their time.
+/// Frames that keys may have drawn ahead of their time.
 const AHEAD: u32 = 3;
 
 /// What is to be drawn, and what was.
@@ -45,8 +46,8 @@ impl Pace {
 
     /// When the next frame is due; `None` when nothing has changed.
     pub(super) fn due(&self) -> Option<Instant> {
-        let gap = if self.by_hand { KEY_FRAME } else { FRAME };
-        let earliest = self.even.checked_sub(FRAME * AHEAD).unwrap_or(self.last);
+        let (gap, ahead) = if self.by_hand { (KEY_FRAME, AHEAD) } else { (FRAME, 0) };
+        let earliest = self.even.checked_sub(FRAME * ahead).unwrap_or(self.last);
         self.dirty.then(|| earliest.max(self.last + gap))
     }
 
@@ -102,6 +103,34 @@ mod tests {
         assert_eq!((n, longest), (83, Duration::ZERO));
         let (n, longest) = frames(7, false, 10);
         assert!((190..=200).contains(&n) && longest <= FRAME, "{n} {longest:?}");
+    }
+
+    #[test]
+    fn pictures_leave_the_frames_ahead_of_their_time_to_the_keys() {
+        // Faster than anybody types, while ten pictures a second come.
+        for (key, picture) in [(61, 100), (67, 10), (83, 33)] {
+            let start = Instant::now();
+            let mut pace = Pace::new(start);
+            let (mut n, mut longest, mut since) = (0, Duration::ZERO, None);
+            for ms in 1..=20_000 {
+                let now = start + Duration::from_millis(ms);
+                if ms % picture == 0 {
+                    pace.touch();
+                }
+                if ms % key == 0 {
+                    pace.touch();
+                    pace.hurry();
+                    since = Some(now);
+                }
+                if pace.due().is_some_and(|due| due <= now) {
+                    longest = longest.max(since.take().map_or(Duration::ZERO, |since| now - since));
+                    pace.drawn(now, true);
+                    n += 1;
+                }
+            }
+            assert!(longest <= KEY_FRAME, "a key every {key} ms: {longest:?}");
+            assert!(n <= 400 + AHEAD + 1, "a key every {key} ms: {n} frames in 20 s");
+        }
     }
 
     #[test]

@@ -18,6 +18,27 @@ impl Small {
         let mounted = command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
         mounted.then(|| Small(at.to_owned()))
     }
+
+    /// What is left is enough to begin, and not enough for all the answers.
+    fn fill(&self) {
+        fs::write(self.0.join("ballast"), vec![b'x'; 900_000]).unwrap();
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.0.join("ballast")).unwrap();
+    }
+}
+
+/// A place with a small disk in it; `None`, and said, where this user may not mount one.
+#[expect(clippy::print_stderr, reason = "a test that was left out is to be seen")]
+fn small_disk() -> Option<(Place, Server, Small)> {
+    let server = Server::calm();
+    let place = Place::at(&server);
+    let small = Small::mount(&place.path("small"));
+    if small.is_none() {
+        eprintln!("not tested: this user may not mount a tmpfs");
+    }
+    Some((place, server, small?))
 }
 
 impl Drop for Small {
@@ -29,15 +50,8 @@ impl Drop for Small {
 
 #[test]
 fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on() {
-    let server = Server::calm();
-    let place = Place::at(&server);
-    let Some(small) = Small::mount(&place.path("small")) else {
-        eprintln!("not tested: this user may not mount a tmpfs");
-        return;
-    };
-    // What is left is enough to begin, and not enough for all the answers.
-    let ballast = small.0.join("ballast");
-    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    let Some((place, server, small)) = small_disk() else { return };
+    small.fill();
     let (input, dir) = (place.requests(300), place.text("small/run"));
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
     let blocked =
@@ -52,7 +66,7 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
     });
     assert_eq!(server.stats().n_messages, at_rest);
 
-    fs::remove_file(&ballast).unwrap();
+    small.free();
     let ended = running.end();
     let line = finished(&ended);
     assert_eq!((ended.code, &line["n_succeeded"]), (0, &300.into()), "{line}");
@@ -63,14 +77,8 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
 
 #[test]
 fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_signal_keeps_the_answers_elsewhere() {
-    let server = Server::calm();
-    let place = Place::at(&server);
-    let Some(small) = Small::mount(&place.path("small")) else {
-        eprintln!("not tested: this user may not mount a tmpfs");
-        return;
-    };
-    let ballast = small.0.join("ballast");
-    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    let Some((place, server, small)) = small_disk() else { return };
+    small.fill();
     let (input, dir) = (place.requests(300), place.text("small/run"));
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
     running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
@@ -92,7 +100,7 @@ fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_s
     let last = json_lines(&ended.stdout).pop().unwrap();
     assert_eq!(last["event"], "run-finished", "{last}");
 
-    fs::remove_file(&ballast).unwrap();
+    small.free();
     let (before, sent) = (rows(), server.stats().n_messages);
     let n_rescued = lines.iter().filter(|&&byte| byte == b'\n').count();
     assert_eq!((before + n_rescued) as u64, sent, "{before} in the journal, and the others rescued");
@@ -110,19 +118,13 @@ fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_s
 
 #[test]
 fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again() {
-    let server = Server::calm();
-    let place = Place::at(&server);
-    let Some(small) = Small::mount(&place.path("small")) else {
-        eprintln!("not tested: this user may not mount a tmpfs");
-        return;
-    };
-    let ballast = small.0.join("ballast");
-    fs::write(&ballast, vec![b'x'; 900_000]).unwrap();
+    let Some((place, _server, small)) = small_disk() else { return };
+    small.fill();
     place.requests(300);
     let args = ["run", "in.jsonl", "--run-dir", "small/run", "--yes", "--cap", "4"];
     let mut terminal = crate::screen::builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
     terminal.wait_until(|screen| screen.contains("DISK: ") && screen.contains("free some space")).unwrap();
-    fs::remove_file(&ballast).unwrap();
+    small.free();
     terminal.wait_until(|screen| screen.contains("finished") && !screen.contains("DISK: ")).unwrap();
     terminal.send(termlens::Key::Char('q')).unwrap();
     let status = terminal.wait_exit().unwrap();
@@ -153,12 +155,7 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
 
 #[test]
 fn d4_a_disk_that_is_full_from_the_start_is_left_as_it_was() {
-    let server = Server::calm();
-    let place = Place::at(&server);
-    let Some(small) = Small::mount(&place.path("small")) else {
-        eprintln!("not tested: this user may not mount a tmpfs");
-        return;
-    };
+    let Some((place, server, small)) = small_disk() else { return };
     fs::create_dir(small.0.join("run")).unwrap();
     // It takes what it can, to the last byte.
     let _ = fs::write(small.0.join("ballast"), vec![b'x'; 2_000_000]);

@@ -256,6 +256,8 @@ fn a_budget_for_a_model_without_a_price_is_refused() {
     let text = fs::read_to_string(&input).unwrap().replace("claude-haiku-4-5", "claude-nobody-9");
     let input = place.write("nobody.jsonl", text);
     place.run(&["run", &input, "--yes", "--max-cost", "5"]).refused(2, &["a budget cannot be kept", "claude-nobody-9"]);
+    let authorized = place.run(&["run", &input, "--yes", "--authorized-cost", "5"]);
+    authorized.refused(2, &["cannot be held against the authorised $5.00", "claude-nobody-9"]);
 }
 
 #[test]

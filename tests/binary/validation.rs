@@ -41,6 +41,8 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     }
     // The same command again reads what there is.
     assert_eq!(last_json(&place.run(&args).stdout), verdict);
+    let unconfirmed = ab(&input, &out, &[&slots[..], &["--authorized-cost", "0"]].concat());
+    assert_eq!(last_json(&place.run(&unconfirmed).stdout), verdict);
     assert_eq!(server.stats().n_messages, 320);
     // What is there is not passed off as another baseline, and a target has to be one.
     let batch = [&slots[..], &["--confirm", "--baseline", "legacy-batch"]].concat();
@@ -110,6 +112,11 @@ fn an_arm_that_was_interrupted_is_gone_on_with_and_a_missing_id_is_named() {
     let verdict = last_json(&ended.stdout);
     assert_eq!((&verdict["n_lost"], &verdict["n_undone"], &verdict["same_ids"]), (&0.into(), &0.into(), &true.into()));
     assert!(verdict["arms"].as_array().unwrap().iter().all(|arm| arm["sessions"] == 2), "{verdict}");
+    // What was out when it was killed may have been paid, and is said.
+    let doubt = |arm: &Value| arm["n_in_doubt"].as_u64().unwrap();
+    assert!(verdict["arms"].as_array().unwrap().iter().map(doubt).sum::<u64>() > 0, "{verdict}");
+    let said = place.run(&args[..args.len() - 1]).stdout;
+    assert!(said.contains("in doubt     ") && said.contains("attempts without an answer"), "{said}");
     // An id that is gone from a journal is a loss, whatever the counters say.
     let journal = place.path("ab/fan-out/results.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
@@ -157,6 +164,24 @@ fn a_report_has_the_contract_line_all_of_it_a_page_and_segments() {
     assert!(by_id.contains("easy") && by_id.contains("hard") && by_id.contains("per usable"), "{by_id}");
     let by_model = place.run(&["report", &dir, "--by", "model"]).stdout;
     assert!(by_model.contains("claude-haiku-4-5"), "{by_model}");
+    // Two lines in the place of one: positions have moved, ids have not; and one is gone.
+    let text = fs::read_to_string(&input).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let new = ["new-one", "new-two"].map(|id| first.replace("easy-0", id)).join("\n");
+    fs::write(&input, format!("{new}\n{rest}")).unwrap();
+    let moved = place.run(&["report", &dir, "--json", "--by", "metadata.user_id"]);
+    assert!(moved.stderr.contains("the input has changed"), "{}", moved.stderr);
+    let review: Value = serde_json::from_str(moved.stdout.lines().next().unwrap()).unwrap();
+    let mut counts: Vec<(&str, u64)> = review["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|segment| (segment["name"].as_str().unwrap(), segment["n"].as_u64().unwrap()))
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [("(unmatched)", 1), ("<b>bob</b>", 20), ("ann", 19), ("cy", 20)]);
+    fs::remove_file(&input).unwrap();
+    place.run(&["report", &dir, "--by", "model"]).refused(2, &["without the input, --by custom_id:PATTERN"]);
     place.run(&["report", &dir, "--by", "weather"]).refused(2, &["custom_id:PATTERN"]);
     place.run(&["report", &dir, "--html", "/nowhere/at/all.html"]).refused(2, &["--html"]);
 }

@@ -22,6 +22,7 @@ use super::args::DriveArgs;
 use super::args_after::{AbArgs, BaselineArg};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
+use super::gate::{tolerated, unauthorized};
 use super::launch::{index, store_failure};
 use super::out;
 use super::price::Price;
@@ -33,9 +34,6 @@ pub(crate) use arm::end_with_validation;
 
 use charter::Charter;
 use verdict::{ArmResult, Verdict};
-
-/// What a projection may pass the authorised cost by.
-const AUTHORIZED_TIMES: (u64, u64) = (3, 2);
 
 /// Slots that a baseline may have: those that a cap may have.
 const SLOTS: RangeInclusive<u32> = 1..=10_000;
@@ -54,7 +52,9 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     charter.admits(&args.out)?;
     let plans: Vec<Plan> = arms.iter().map(|arm| plan(arm, &input, &setup)).collect::<Result<_, _>>()?;
     tell(args, &input, &plans)?;
-    if !admits(args, &plans, &setup)? {
+    let unpriced = input.models().iter().map(|used| used.model.as_str());
+    let unpriced: Vec<&str> = unpriced.filter(|model| setup.catalog.card(model).is_none()).collect();
+    if !admits(args, &plans, &unpriced, &setup)? {
         return Ok(0);
     }
     charter.save(&args.out)?;
@@ -203,6 +203,10 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
     let n = format::count(u64::from(input.len()));
     out::say(&format!("fandeck ab: {n} requests of {}, by both arms", args.input.display()));
     for plan in plans {
+        if plan.price.cost.n == 0 {
+            out::say(&format!("  {:<9} is done: {}", plan.name, format::money(plan.spent)));
+            continue;
+        }
         let left = if plan.price.cost.n < u64::from(input.len()) {
             format!(", {} of it left", format::count(plan.price.cost.n))
         } else {
@@ -219,14 +223,21 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
 
 /// Whether the arms are run: not without `--confirm`. Refuses what is far above what was authorised, or dear and
 /// unauthorised.
-fn admits(args: &AbArgs, plans: &[Plan], setup: &Setup) -> Result<bool, Failure> {
+fn admits(args: &AbArgs, plans: &[Plan], unpriced: &[&str], setup: &Setup) -> Result<bool, Failure> {
+    // What is done is held against each other again, at no cost.
+    if plans.iter().all(|plan| plan.price.cost.n == 0) {
+        return Ok(true);
+    }
     let total: Money = plans.iter().map(|plan| plan.price.cost.expected + plan.spent).sum();
     if plans.iter().any(|plan| plan.price.cost.n_unpriced > 0) && !args.yes {
         return Err(Failure::usage("the cost cannot be projected: a model has no price; launch with --confirm --yes"));
     }
     if let Some(authorized) = setup.authorized {
-        let (times, of) = AUTHORIZED_TIMES;
-        if total > Money(authorized.0.saturating_mul(times) / of) {
+        let n_unpriced = plans.iter().map(|plan| plan.price.cost.n_unpriced).sum();
+        if n_unpriced > 0 {
+            return Err(Failure::usage(unauthorized(authorized, n_unpriced, unpriced)));
+        }
+        if total > tolerated(authorized) {
             return Err(Failure::usage(format!(
                 "projected cost of both arms {}: more than 1.5 times the authorised {}; nothing was sent",
                 format::money(total),

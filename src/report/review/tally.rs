@@ -1,16 +1,17 @@
 //! What is gathered from the journal in one pass: latencies as histograms, outcomes by the second, and segments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use super::heavy::Heavy;
 use crate::model::{Money, Outcome, Route, Usage, Wall};
 use crate::report::format;
 
-/// Segments that are told apart; requests of others are counted together.
+/// Segments that are told apart, the dearest; requests of others are counted together.
 const SEGMENTS: usize = 500;
-/// What they are called.
+/// What these are called.
 const OTHERS: &str = "(others)";
 /// Bars of the chart of throughput, at the most.
 const BARS: usize = 120;
@@ -32,8 +33,8 @@ pub struct Seen<'a> {
     pub cost: Money,
     /// When the answer was there.
     pub at: Option<Wall>,
-    /// Its segment; `None` when segments were not asked for.
-    pub segment: Option<&'a str>,
+    /// The key and the name of its segment; `None` when segments were not asked for.
+    pub segment: Option<(u64, &'a str)>,
 }
 
 /// Percentiles of latencies, in milliseconds.
@@ -71,6 +72,9 @@ pub struct Throughput {
 /// Unit economics of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Segment {
+    /// What it is told apart by; that of the others is nobody's.
+    #[serde(skip)]
+    pub key: Option<u64>,
     /// Its name.
     pub name: String,
     /// Requests with an outcome.
@@ -136,6 +140,7 @@ impl Spread {
 
 #[derive(Debug)]
 struct Part {
+    name: String,
     counts: [u64; 4],
     tokens_in: Spread,
     tokens_out: Spread,
@@ -148,7 +153,12 @@ pub struct Tally {
     n: u64,
     latencies: BTreeMap<(String, &'static str), (Route, Spread)>,
     seconds: BTreeMap<i64, u32>,
-    parts: BTreeMap<String, Part>,
+    /// Segments by their keys.
+    parts: HashMap<u64, Part>,
+    others: Option<Part>,
+    heavy: Heavy,
+    /// Segments that are told apart; `None` takes the first.
+    chosen: Option<HashSet<u64>>,
 }
 
 impl Tally {
@@ -166,19 +176,30 @@ impl Tally {
             let (_, spread) = self.latencies.entry(key).or_insert_with(|| (seen.path, Spread::new()));
             spread.add(seen.latency_ms);
         }
-        if let Some(segment) = seen.segment {
-            self.part(segment).add(seen);
+        if let Some((key, name)) = seen.segment {
+            // What is free has a weight, too.
+            self.heavy.add(key, seen.cost.0.saturating_add(1));
+            self.part(key, name).add(seen);
         }
     }
 
-    fn part(&mut self, name: &str) -> &mut Part {
-        let name = if self.parts.contains_key(name) || self.parts.len() < SEGMENTS { name } else { OTHERS };
-        self.parts.entry(name.to_owned()).or_insert_with(|| Part {
-            counts: [0; 4],
-            tokens_in: Spread::new(),
-            tokens_out: Spread::new(),
-            cost: Money::ZERO,
-        })
+    fn part(&mut self, key: u64, name: &str) -> &mut Part {
+        let is_told_apart = match &self.chosen {
+            Some(chosen) => chosen.contains(&key),
+            None => self.parts.contains_key(&key) || self.parts.len() < SEGMENTS,
+        };
+        if is_told_apart {
+            self.parts.entry(key).or_insert_with(|| Part::new(name))
+        } else {
+            self.others.get_or_insert_with(|| Part::new(OTHERS))
+        }
+    }
+
+    /// When there were more segments than are told apart: a tally that tells the dearest apart, and is to be shown everything
+    /// once more.
+    pub fn second_look(&self) -> Option<Tally> {
+        let chosen = Some(self.heavy.heaviest(SEGMENTS)?);
+        Some(Tally { chosen, ..Tally::default() })
     }
 
     /// Outcomes that end a request.
@@ -219,15 +240,21 @@ impl Tally {
         Throughput { from_ms: first.saturating_mul(1_000), step_s, done }
     }
 
-    /// Segments, the dearest first.
+    /// Segments, the dearest first and the others last.
     pub fn segments(&self) -> Vec<Segment> {
-        let mut segments: Vec<Segment> = self.parts.iter().map(|(name, part)| part.segment(name)).collect();
-        segments.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| b.n.cmp(&a.n)));
+        let mut segments: Vec<Segment> = self.parts.iter().map(|(key, part)| part.segment(Some(*key))).collect();
+        segments.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| b.n.cmp(&a.n)).then_with(|| a.name.cmp(&b.name)));
+        segments.extend(self.others.as_ref().map(|part| part.segment(None)));
         segments
     }
 }
 
 impl Part {
+    fn new(name: &str) -> Part {
+        let (tokens_in, tokens_out) = (Spread::new(), Spread::new());
+        Part { name: name.to_owned(), counts: [0; 4], tokens_in, tokens_out, cost: Money::ZERO }
+    }
+
     fn add(&mut self, seen: &Seen<'_>) {
         let [succeeded, refused, invalid, cached] = &mut self.counts;
         match (seen.outcome, seen.path) {
@@ -243,10 +270,11 @@ impl Part {
         self.cost += seen.cost;
     }
 
-    fn segment(&self, name: &str) -> Segment {
+    fn segment(&self, key: Option<u64>) -> Segment {
         let [succeeded, refused, invalid, cached] = self.counts;
         Segment {
-            name: name.to_owned(),
+            key,
+            name: self.name.clone(),
             n: succeeded + refused + invalid + cached,
             n_succeeded: succeeded + cached,
             n_refused: refused,
@@ -266,22 +294,22 @@ impl Part {
 mod tests {
     use super::*;
 
-    fn seen(outcome: Outcome, at_s: i64, segment: &str) -> Seen<'_> {
+    fn seen(outcome: Outcome, at_s: i64, segment: u64) -> Seen<'static> {
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
         let (path, cost) = (Route::Sync, Money(1_000));
         let at = Some(Wall(at_s * 1_000 + 7));
-        Seen { outcome, org: "a", path, latency_ms: 40, usage, cost, at, segment: Some(segment) }
+        Seen { outcome, org: "a", path, latency_ms: 40, usage, cost, at, segment: Some((segment, "s")) }
     }
 
     #[test]
     fn a_usable_answer_carries_what_was_paid_for_the_others_and_free_ones_carry_nothing() {
         let mut tally = Tally::default();
         for outcome in [Outcome::Succeeded, Outcome::Succeeded, Outcome::Refused] {
-            tally.see(&seen(outcome, 0, "hard"));
+            tally.see(&seen(outcome, 0, 1));
         }
-        tally.see(&Seen { path: Route::Cache, cost: Money::ZERO, ..seen(Outcome::Succeeded, 0, "hard") });
-        tally.see(&Seen { cost: Money::ZERO, usage: Usage::default(), ..seen(Outcome::Invalid, 0, "hard") });
-        tally.see(&seen(Outcome::ReDrivable, 0, "hard"));
+        tally.see(&Seen { path: Route::Cache, cost: Money::ZERO, ..seen(Outcome::Succeeded, 0, 1) });
+        tally.see(&Seen { cost: Money::ZERO, usage: Usage::default(), ..seen(Outcome::Invalid, 0, 1) });
+        tally.see(&seen(Outcome::ReDrivable, 0, 1));
         let segment = tally.segments().remove(0);
         assert_eq!((segment.n, segment.n_succeeded, segment.n_cached), (5, 3, 1));
         assert_eq!((segment.cost, segment.per_success), (Money(3_000), Money(1_500)));
@@ -292,7 +320,7 @@ mod tests {
     fn outcomes_of_a_week_fit_into_the_bars_and_none_is_lost() {
         let mut tally = Tally::default();
         for hour in 0..168 {
-            tally.see(&seen(Outcome::Succeeded, hour * 3_600, "s"));
+            tally.see(&seen(Outcome::Succeeded, hour * 3_600, 1));
         }
         let throughput = tally.throughput();
         assert!(throughput.done.len() <= BARS, "{}", throughput.done.len());
@@ -304,7 +332,7 @@ mod tests {
     fn a_latency_of_hours_is_not_cut() {
         let mut tally = Tally::default();
         for ms in [5, 20_000, 7_200_000] {
-            tally.see(&Seen { latency_ms: ms, ..seen(Outcome::Succeeded, 0, "s") });
+            tally.see(&Seen { latency_ms: ms, ..seen(Outcome::Succeeded, 0, 1) });
         }
         let latency = tally.latencies().remove(0);
         let near = |is: u64, wanted: u64| is.abs_diff(wanted) * 50 <= wanted;
@@ -312,13 +340,31 @@ mod tests {
     }
 
     #[test]
-    fn segments_without_end_are_counted_together_from_some_number_on() {
+    fn of_segments_without_end_the_dearest_are_told_apart_and_the_others_counted_together_at_the_end() {
+        let n = SEGMENTS as u64 + 50;
+        // The dearest come last.
+        let show = |tally: &mut Tally| {
+            (0..n).for_each(|no| tally.see(&Seen { cost: Money(1_000 + no), ..seen(Outcome::Succeeded, 0, no) }));
+        };
         let mut tally = Tally::default();
-        for no in 0..SEGMENTS + 50 {
-            tally.see(&seen(Outcome::Succeeded, 0, &format!("s-{no}")));
-        }
+        show(&mut tally);
+        let mut tally = tally.second_look().unwrap();
+        show(&mut tally);
         let segments = tally.segments();
         assert_eq!(segments.len(), SEGMENTS + 1);
-        assert_eq!((segments[0].name.as_str(), segments[0].n), (OTHERS, 50));
+        assert_eq!((segments[0].key, segments[SEGMENTS - 1].key), (Some(n - 1), Some(50)));
+        assert_eq!(
+            (segments[SEGMENTS].name.as_str(), segments[SEGMENTS].n, segments[SEGMENTS].key),
+            (OTHERS, 50, None)
+        );
+        assert_eq!(segments.iter().map(|segment| segment.n).sum::<u64>(), n);
+    }
+
+    #[test]
+    fn few_segments_need_no_second_look() {
+        let mut tally = Tally::default();
+        (0..SEGMENTS as u64).for_each(|no| tally.see(&seen(Outcome::Succeeded, 0, no)));
+        assert!(tally.second_look().is_none());
+        assert_eq!(tally.segments().len(), SEGMENTS);
     }
 }

@@ -2,6 +2,8 @@
 
 mod fuzz;
 mod gate;
+mod scenes;
+mod sweep;
 mod update;
 
 use super::TuiExit;

@@ -9,8 +9,6 @@ use crate::report::fixtures;
 use crate::tui::backstage::{Driver, RunsFound};
 use crate::tui::screens::Screen;
 use crate::tui::screens::runs::RunsUi;
-use crate::tui::state::Toast;
-use crate::tui::state::{Ask, Deed, Gate, Tone};
 use crate::tui::tests::runs;
 use crate::tui::theme::ThemeName;
 
@@ -79,54 +77,6 @@ golden! {
     the_batches_screen: Screen::Batches;
     the_requests_screen: Screen::Requests;
     the_log_screen: Screen::Log;
-}
-
-/// Every overlay that there is, on a screen.
-fn overlays(ui: &UiState) -> Vec<UiState> {
-    let ask = Ask {
-        gate: Gate::Delete,
-        lines: vec!["12,345 results that cost $12.35 are deleted with it.".to_owned(); 7],
-        deed: Deed::Command {
-            command: crate::model::Command::PauseRun { run: crate::model::RunSlot(0) },
-            what: String::new(),
-        },
-    };
-    let search = TextField { text: "cap".to_owned(), editing: true };
-    let lines = vec!["a line of a report that is longer than a small screen is wide".to_owned(); 70];
-    let toast = Toast { text: "not done: 判定 \u{1b}[31m".to_owned(), tone: Tone::Bad, until: Mono(u64::MAX) };
-    let with = |overlay| UiState { overlay, ..ui.clone() };
-    vec![
-        with(None),
-        with(Some(Overlay::Quit { focus: 2 })),
-        with(Some(Overlay::Confirm { focus: 1, ask })),
-        with(Some(Overlay::Help { search: TextField::default(), scroll: 99 })),
-        with(Some(Overlay::Help { search, scroll: 0 })),
-        with(Some(Overlay::Reader { title: "report", lines, scroll: 999 })),
-        UiState { toast: Some(toast), read_only: true, frozen: Some(Mono::ZERO), ..ui.clone() },
-    ]
-}
-
-#[test]
-fn t2_no_size_breaks_any_screen_with_any_dialog_open() {
-    let snapshot = fixtures::batches();
-    for screen in Screen::ALL {
-        // A dialog does not depend on what is below it; the live screen is swept with its own.
-        let with = if screen == Screen::Runs { usize::MAX } else { 1 };
-        for ui in overlays(&on(screen, "busy")).into_iter().take(with) {
-            for (columns, rows) in
-                (0..=60).flat_map(|c| (0..=24).map(move |r| (c, r))).chain([(300, 100), (300, 1), (1, 100)])
-            {
-                let buf = frame_of(&ui, &snapshot, (columns, rows), ThemeName::Mono);
-                for cell in &buf.content {
-                    assert!(
-                        !cell.symbol().chars().any(char::is_control),
-                        "{screen:?} {columns}x{rows}: {:?}",
-                        cell.symbol()
-                    );
-                }
-            }
-        }
-    }
 }
 
 #[test]

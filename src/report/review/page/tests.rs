@@ -43,7 +43,7 @@ fn hostile() -> Review {
             batches_saved: Money::ZERO,
             answer_cache_saved: Money::ZERO,
         },
-        plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
+        plan: PlanAgainstActual::new((Some(100.0), Some(1.0)), (205.0, 28.4)),
         run,
         sessions: 2,
         live: false,
@@ -85,6 +85,7 @@ fn hostile() -> Review {
         }],
         stuck_fires: 1,
         segments: vec![Segment {
+            key: Some(1),
             name: evil(),
             n: 5,
             n_succeeded: 5,
@@ -222,11 +223,25 @@ fn a_run_that_is_not_over_has_no_exit_code_and_all_figures_are_of_one_moment() {
 }
 
 #[test]
+fn of_many_segments_the_text_has_the_dearest_and_the_others_and_says_where_the_rest_is() {
+    let mut review = hostile();
+    let one = review.segments.remove(0);
+    let named = |no: u64| Segment { key: Some(no), name: format!("s-{no}"), ..one.clone() };
+    review.segments = (0..60).map(named).collect();
+    review.segments.push(Segment { key: None, name: "(others)".to_owned(), ..one.clone() });
+    let told = text(&review);
+    assert!(told.contains("s-49 ") && !told.contains("s-50 ") && told.contains("(others)"), "{told}");
+    assert!(told.ends_with("and 10 more between these; --html FILE or --json --full has them\n"), "{told}");
+}
+
+#[test]
 fn the_text_names_what_its_ratios_are_of_and_cuts_no_heading() {
     let mut review = hostile();
     review.plan = Some(PlanAgainstActual {
         wall_s: Some(23.0),
         cost_usd: Some(2.08),
+        actual_wall_s: 90.2,
+        actual_cost_usd: 0.29,
         wall_ratio: Some(3.92),
         cost_ratio: Some(0.14),
     });

@@ -4,7 +4,7 @@ mod inspector;
 mod list;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::tui) mod tests;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -71,11 +71,11 @@ fn with(requests: RequestsUi) -> UiState {
     UiState { screen: Screen::Requests, requests, ..UiState::default() }
 }
 
-fn list_ui() -> UiState {
+pub(in crate::tui) fn list_ui() -> UiState {
     with(RequestsUi { page: Some(page()), at: 3, selected: Some(RequestNo(3)), ..RequestsUi::default() })
 }
 
-fn full_ui() -> UiState {
+pub(in crate::tui) fn full_ui() -> UiState {
     let mut ui = list_ui();
     ui.requests.inspecting = true;
     ui.requests.detail = Some((RequestNo(3), Ok(detail())));
