@@ -19,7 +19,7 @@ const FORMS: &str = "write a duration such as 90s, 1h30m or 2d, or a time to com
 /// # Errors
 /// What is wrong with the text, and what to write instead.
 pub(crate) fn parse(text: &str, now: Wall) -> Result<Wall, Failure> {
-    read(text.trim(), now).map_err(|why| Failure::usage(format!("--deadline {text:?} {why}")))
+    read(text.trim(), now).map_err(|why| Failure::usage(format!("--deadline {text}: {why}")))
 }
 
 fn read(text: &str, now: Wall) -> Result<Wall, String> {
@@ -135,7 +135,7 @@ mod tests {
             ("nan", format!("cannot be read: {forms}")),
             ("1h30", format!("cannot be read: {forms}")),
         ] {
-            assert_eq!(refused(text), format!("--deadline {text:?} {why}"), "{text}");
+            assert_eq!(refused(text), format!("--deadline {text}: {why}"), "{text}");
         }
     }
 }

@@ -314,11 +314,14 @@ pub(crate) struct Made {
     pub session: u32,
     /// What the run had cost before.
     pub spent_usd: Money,
+    /// How long it had been running before, in milliseconds; 0 in files of versions that did not keep it.
+    #[serde(default)]
+    pub wall_ms: u64,
 }
 
 impl Made {
     /// Before the run began.
-    pub(crate) const FIRST: Made = Made { session: 1, spent_usd: Money::ZERO };
+    pub(crate) const FIRST: Made = Made { session: 1, spent_usd: Money::ZERO, wall_ms: 0 };
 
     /// Of the plan that a `run.json` keeps; of those of earlier versions the first session is taken.
     pub(crate) fn of_record(plan: &serde_json::Value) -> Made {

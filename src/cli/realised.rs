@@ -86,7 +86,7 @@ fn differences(run: &RunFile, n_sessions: u32, snapshot: &Snapshot) -> Vec<Diffe
     let chosen = &plan.chosen;
     let wall = view.session_wall_ms as f64 / 1e3;
     if n_sessions == made.session && !(chosen.wall_s_low..=chosen.wall_s_high).contains(&wall) {
-        let ms = |secs: f64| format::span((secs.min(1e12) * 1e3) as u64);
+        let ms = |secs: f64| format::took((secs.min(1e12) * 1e3) as u64);
         found.push(Difference {
             words: format!(
                 "took {}; planned were {} ({} to {})",

@@ -135,7 +135,10 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
         let reasons = state.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
         text.push_str(&format!("\nre-driven  {}", summary::re_driven(reasons, &state.attempts)));
     }
-    text.push_str("\n\norg                  usable      429      5xx     peak   tokens in  tokens out       cost\n");
+    text.push('\n');
+    if !finished.orgs.is_empty() {
+        text.push_str("\norg                  usable      429      5xx     peak   tokens in  tokens out       cost\n");
+    }
     for (org, state) in finished.orgs.iter().zip(&state.orgs) {
         text.push_str(&format!(
             "{:<16} {:>10} {:>8} {:>8} {:>8} {:>11} {:>11} {:>10}\n",

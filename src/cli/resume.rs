@@ -65,7 +65,8 @@ fn plan_anew(args: &ResumeArgs, setup: &Setup, ready: &mut Ready, indexed: &Inde
     let plan = plan_of(indexed, &ready.last, &asked, setup);
     (ready.run.path, ready.run.route_reason) = route(&plan);
     let spent_usd = ready.recovered.as_ref().map(|recovered| recovered.books.spent()).unwrap_or_default();
-    ready.run.plan = for_the_record(&plan, Made { session: ready.state.sessions + 1, spent_usd });
+    let made = Made { session: ready.state.sessions + 1, spent_usd, wall_ms: ready.state.wall_ms };
+    ready.run.plan = for_the_record(&plan, made);
 }
 
 /// Takes the directory and reads back what is durable.

@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
+use crate::model::Money;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;
 use super::launch::store_failure;
+use super::planned::Made;
 use super::price_record::Cards;
 use super::segments::Segmenter;
 use super::status::standing;
@@ -52,7 +54,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
         decided,
         sub_batches: state.sub_batches.iter().map(span).collect(),
         stuck_fires: state.sub_batches.iter().filter(|sub| sub.stuck_cancel_intent_at.is_some()).count() as u64,
-        plan: planned(&peek.dir, &run),
+        plan: planned(peek.run.plan.as_ref(), state.wall_ms, state.cost),
         run,
         segments,
         by: by.map(str::to_owned),
@@ -109,13 +111,14 @@ fn span(sub: &SubBatchEntry) -> SubBatchSpan {
     }
 }
 
-/// What `run.json` says of the plan, read for its two figures only.
-fn planned(dir: &Path, run: &RunFinished) -> Option<PlanAgainstActual> {
-    let text = std::fs::read(dir.join("run.json")).ok()?;
-    let file: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let plan = file.get("plan")?;
+/// What the plan in `run.json` says, and what has come of it since it was made: a pilot before it was not planned by it.
+fn planned(plan: Option<&serde_json::Value>, wall_ms: u64, cost: Money) -> Option<PlanAgainstActual> {
+    let plan = plan?;
+    let made = Made::of_record(plan);
     let figure = |name: &str| plan.get(name).and_then(serde_json::Value::as_f64);
-    PlanAgainstActual::new(figure("wall_s"), figure("cost_usd"), run)
+    let wall_s = wall_ms.saturating_sub(made.wall_ms) as f64 / 1e3;
+    let cost = cost - made.spent_usd;
+    PlanAgainstActual::new((figure("wall_s"), figure("cost_usd")), (wall_s, cost.usd()))
 }
 
 /// The trail of a run: how often what was decided, and the last decisions. Lines that cannot be read are passed over.
@@ -143,4 +146,22 @@ fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> 
         last.push_back(Decision { at: event.at, kind: event.kind, org: event.org, text: event.text });
     }
     Ok((kinds, last.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_that_was_made_after_a_pilot_is_held_against_what_came_after_it() {
+        let usd = Money::from_usd;
+        let plan = json!({"wall_s": 10.0, "cost_usd": 2.0, "made": {"session": 2, "spent_usd": 1.0, "wall_ms": 5_000}});
+        let against = planned(Some(&plan), 25_000, usd(4.0)).unwrap();
+        assert_eq!((against.wall_ratio, against.cost_ratio), (Some(2.0), Some(1.5)));
+        let first = planned(Some(&json!({"wall_s": 10.0, "cost_usd": null})), 25_000, usd(4.0)).unwrap();
+        assert_eq!((first.wall_ratio, first.cost_ratio), (Some(2.5), None));
+        assert_eq!(planned(None, 1, usd(1.0)), None);
+    }
 }

@@ -103,6 +103,14 @@ pub fn latency(ms: u32) -> String {
     }
 }
 
+/// How long something took, be it milliseconds or days: `0s`, `850ms`, `1.5s`, `42s`, then as a span.
+pub fn took(ms: u64) -> String {
+    match u32::try_from(ms) {
+        Ok(short @ 1..60_000) => latency(short),
+        _ => span(ms),
+    }
+}
+
 /// Dollars with as many digits as the amount needs: `$0.000123`, `$0.0123`, `$12.35`, `$12,345.68`.
 pub fn money(amount: Money) -> String {
     let usd = amount.usd();
@@ -189,6 +197,12 @@ mod tests {
         ] {
             assert_eq!(span(ms), text);
         }
+    }
+
+    #[test]
+    fn what_took_milliseconds_does_not_read_as_nothing() {
+        let texts = [0, 7, 999, 1_500, 59_900, 60_000, 7_500_000].map(took);
+        assert_eq!(texts, ["0s", "7ms", "999ms", "1.5s", "60s", "1m00s", "2h05m"]);
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn what_no_plan_can_be_made_of_is_refused_by_name_and_nothing_is_left_behind() {
         (&["--sub-batch-size", "0"], &["--sub-batch-size 0", "from 1 to 100000"]),
         (&["--procs", "0"], &["--procs 0", "from 1 to 64"]),
         (&["--tokens-in", "nan"], &["--tokens-in", "a number from 0"]),
-        (&["--deadline", "2020-01-01T00:00:00Z"], &["--deadline 2020", "a time to come"]),
+        (&["--deadline", "2020-01-01T00:00:00Z"], &["--deadline 2020", "lies in the past"]),
         (&["--pilot", "5", "in.jsonl"], &["--pilot 5", "from 20 to 1000"]),
         (&["--model", ""], &["--model", "empty"]),
         (&["--n", "5000000000"], &["5000000000", "4294967295"]),

@@ -41,6 +41,8 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     }
     // The same command again reads what there is.
     assert_eq!(last_json(&place.run(&args).stdout), verdict);
+    let unconfirmed = ab(&input, &out, &[&slots[..], &["--authorized-cost", "0"]].concat());
+    assert_eq!(last_json(&place.run(&unconfirmed).stdout), verdict);
     assert_eq!(server.stats().n_messages, 320);
     // What is there is not passed off as another baseline, and a target has to be one.
     let batch = [&slots[..], &["--confirm", "--baseline", "legacy-batch"]].concat();
@@ -110,6 +112,11 @@ fn an_arm_that_was_interrupted_is_gone_on_with_and_a_missing_id_is_named() {
     let verdict = last_json(&ended.stdout);
     assert_eq!((&verdict["n_lost"], &verdict["n_undone"], &verdict["same_ids"]), (&0.into(), &0.into(), &true.into()));
     assert!(verdict["arms"].as_array().unwrap().iter().all(|arm| arm["sessions"] == 2), "{verdict}");
+    // What was out when it was killed may have been paid, and is said.
+    let doubt = |arm: &Value| arm["n_in_doubt"].as_u64().unwrap();
+    assert!(verdict["arms"].as_array().unwrap().iter().map(doubt).sum::<u64>() > 0, "{verdict}");
+    let said = place.run(&args[..args.len() - 1]).stdout;
+    assert!(said.contains("in doubt     ") && said.contains("attempts without an answer"), "{said}");
     // An id that is gone from a journal is a loss, whatever the counters say.
     let journal = place.path("ab/fan-out/results.jsonl");
     let text = fs::read_to_string(&journal).unwrap();

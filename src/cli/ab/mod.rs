@@ -203,6 +203,10 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
     let n = format::count(u64::from(input.len()));
     out::say(&format!("fandeck ab: {n} requests of {}, by both arms", args.input.display()));
     for plan in plans {
+        if plan.price.cost.n == 0 {
+            out::say(&format!("  {:<9} is done: {}", plan.name, format::money(plan.spent)));
+            continue;
+        }
         let left = if plan.price.cost.n < u64::from(input.len()) {
             format!(", {} of it left", format::count(plan.price.cost.n))
         } else {
@@ -220,6 +224,10 @@ fn tell(args: &AbArgs, input: &Input, plans: &[Plan]) -> Result<(), Failure> {
 /// Whether the arms are run: not without `--confirm`. Refuses what is far above what was authorised, or dear and
 /// unauthorised.
 fn admits(args: &AbArgs, plans: &[Plan], unpriced: &[&str], setup: &Setup) -> Result<bool, Failure> {
+    // What is done is held against each other again, at no cost.
+    if plans.iter().all(|plan| plan.price.cost.n == 0) {
+        return Ok(true);
+    }
     let total: Money = plans.iter().map(|plan| plan.price.cost.expected + plan.spent).sum();
     if plans.iter().any(|plan| plan.price.cost.n_unpriced > 0) && !args.yes {
         return Err(Failure::usage("the cost cannot be projected: a model has no price; launch with --confirm --yes"));

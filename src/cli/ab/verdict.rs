@@ -35,6 +35,8 @@ pub(super) struct ArmResult {
     pub(super) requests_per_min: f64,
     #[serde(rename = "cost_usd")]
     pub(super) cost: Money,
+    /// Attempts that may have been billed although no answer arrived, and what they cost at the most.
+    pub(super) n_in_doubt: u64,
     #[serde(rename = "in_doubt_usd")]
     pub(super) in_doubt: Money,
     /// Prompt tokens read from the API's prompt cache: an arm that reads what the other wrote is cheaper for it.
@@ -81,6 +83,7 @@ impl ArmResult {
         let state = &peek.state;
         let wall_s = state.wall_ms as f64 / 1e3;
         let done = state.counts.done();
+        let (n_in_doubt, in_doubt) = state.books.doubt();
         Ok(ArmResult {
             name: arm.name.to_owned(),
             run_dir: peek.dir.display().to_string(),
@@ -93,7 +96,8 @@ impl ArmResult {
             wall_s,
             requests_per_min: if wall_s > 0.0 { done as f64 * 60.0 / wall_s } else { 0.0 },
             cost: state.books.spent(),
-            in_doubt: state.books.doubt().1,
+            n_in_doubt,
+            in_doubt,
             tokens_cache_read: state.books.settled.iter().map(|line| line.tokens.cache_read).sum(),
             counts: state.counts,
             n_lost: without().count() as u64,
@@ -191,6 +195,14 @@ impl Verdict {
         text.push_str(&format!("data loss    {} ids lost, {ids}\n", format::count(self.n_lost)));
         for arm in self.arms.iter().filter(|arm| !arm.lost.is_empty()) {
             text.push_str(&format!("             {}: {}\n", arm.name, arm.lost.join(", ")));
+        }
+        for arm in self.arms.iter().filter(|arm| arm.n_in_doubt > 0) {
+            text.push_str(&format!(
+                "in doubt     {}: {} attempts without an answer, billed {} at the most besides\n",
+                arm.name,
+                format::count(arm.n_in_doubt),
+                format::money(arm.in_doubt)
+            ));
         }
         for arm in self.arms.iter().filter(|arm| arm.sessions > 1) {
             text.push_str(&format!(

@@ -113,8 +113,8 @@ impl Review {
         Some(format!(
             "{} ended, half of them within {}, the longest after {}, by the API's own times; {} canceled as stuck",
             took.len(),
-            spell(*median),
-            spell(*longest),
+            format::took(*median),
+            format::took(*longest),
             self.stuck_fires
         ))
     }
@@ -132,14 +132,6 @@ impl Review {
 fn clock(at: Wall) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0);
     time.map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
-}
-
-/// A span as a person reads it, of milliseconds as well as of days.
-fn spell(ms: u64) -> String {
-    match u32::try_from(ms) {
-        Ok(short) if short < 60_000 => format::latency(short),
-        _ => format::span(ms),
-    }
 }
 
 /// An amount that may be below nothing: what a cache that did not pay has saved.
@@ -207,13 +199,17 @@ pub struct SubBatchSpan {
     pub stuck: bool,
 }
 
-/// What was planned, and what came of it.
+/// What was planned, and what came of it. A plan that was made after a pilot is one of the rest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanAgainstActual {
     /// Planned seconds.
     pub wall_s: Option<f64>,
     /// Planned cost in USD.
     pub cost_usd: Option<f64>,
+    /// Seconds since the plan was made in which the run was running.
+    pub actual_wall_s: f64,
+    /// What it has cost since then, in USD.
+    pub actual_cost_usd: f64,
     /// Actual seconds over planned ones.
     pub wall_ratio: Option<f64>,
     /// Actual cost over planned one.
@@ -221,14 +217,17 @@ pub struct PlanAgainstActual {
 }
 
 impl PlanAgainstActual {
-    /// Holds what came of a run against what was planned; `None` when nothing was.
-    pub fn new(wall_s: Option<f64>, cost_usd: Option<f64>, run: &RunFinished) -> Option<PlanAgainstActual> {
+    /// Holds what came of a plan against it, seconds and USD each; `None` when nothing was planned.
+    pub fn new(planned: (Option<f64>, Option<f64>), actual: (f64, f64)) -> Option<PlanAgainstActual> {
         let ratio = |actual: f64, planned: Option<f64>| planned.filter(|planned| *planned > 0.0).map(|p| actual / p);
+        let ((wall_s, cost_usd), (actual_wall_s, actual_cost_usd)) = (planned, actual);
         (wall_s.is_some() || cost_usd.is_some()).then(|| PlanAgainstActual {
             wall_s,
             cost_usd,
-            wall_ratio: ratio(run.wall_s, wall_s),
-            cost_ratio: ratio(run.cost_usd, cost_usd),
+            actual_wall_s,
+            actual_cost_usd,
+            wall_ratio: ratio(actual_wall_s, wall_s),
+            cost_ratio: ratio(actual_cost_usd, cost_usd),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Review, Segment, WAITS, dollars, plural, shown, spell};
+use super::{Review, Segment, WAITS, dollars, plural, shown};
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless, width};
 
@@ -34,7 +34,7 @@ fn time(out: &mut String, review: &Review) {
     if total > 0 {
         let parts = WAITS.iter().filter_map(|(name, _)| {
             let ms = review.time_ms.get(*name).copied().filter(|ms| *ms > 0)?;
-            Some(format!("{} {name} ({})", spell(ms), format::share(ms, total)))
+            Some(format!("{} {name} ({})", format::took(ms), format::share(ms, total)))
         });
         line(out, "time", &parts.collect::<Vec<_>>().join(" · "));
     }
@@ -44,17 +44,17 @@ fn time(out: &mut String, review: &Review) {
             harmless(&latency.org),
             latency.path,
             plural(latency.n, "answer"),
-            spell(latency.p50_ms),
-            spell(latency.p90_ms),
-            spell(latency.p95_ms),
-            spell(latency.p99_ms),
-            spell(latency.max_ms)
+            format::took(latency.p50_ms),
+            format::took(latency.p90_ms),
+            format::took(latency.p95_ms),
+            format::took(latency.p99_ms),
+            format::took(latency.max_ms)
         );
         line(out, "latency", &text);
     }
     if let Some(plan) = &review.plan {
         let ratio = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0));
-        let seconds = plan.wall_s.map_or("?".to_owned(), |s| spell((s * 1e3) as u64));
+        let seconds = plan.wall_s.map_or("?".to_owned(), |s| format::took((s * 1e3) as u64));
         let cost = plan.cost_usd.map_or("?".to_owned(), dollars);
         let took = if review.as_of.is_some() { "so far it has taken" } else { "it took" };
         let text = format!(

@@ -348,17 +348,23 @@ fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
 
 fn ask_finish(ui: &mut UiState, run: &RunView, view: &BatchesView) {
     let open = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::InProgress).count();
-    let mut lines = vec![
-        format!(
-            "{} requests are planned for sub-batches: they go to the sync path now.",
-            format::count(view.n_planned)
-        ),
-        format!(
-            "{open} sub-batches are open, with {} requests: they are canceled, harvested, and what they did not process follows.",
-            format::count(view.n_open)
-        ),
-        String::new(),
-    ];
+    let mut lines = Vec::new();
+    if view.n_planned > 0 {
+        let planned = format::count(view.n_planned);
+        lines.push(format!("{planned} requests are planned for sub-batches: they go to the sync path now."));
+    }
+    let requests = format::count(view.n_open);
+    match open {
+        0 => {}
+        1 => lines.push(format!(
+            "1 sub-batch is open, with {requests} requests: it is canceled, harvested, and what it did not process follows."
+        )),
+        n => lines.push(format!(
+            "{n} sub-batches are open, with {requests} requests: they are canceled, harvested, and what they did not \
+             process follows."
+        )),
+    }
+    lines.push(String::new());
     lines.extend(stakes(view.n_planned + view.n_open, run, view));
     let command = Command::FinishOnSync { run: run.slot, cancel_open: true };
     let deed = Deed::Command { command, what: "finish on sync".to_owned() };

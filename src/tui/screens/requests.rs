@@ -96,8 +96,10 @@ pub struct RequestsUi {
     pub(in crate::tui) here: Wanted,
     /// When it came.
     pub(in crate::tui) came_at: Mono,
-    /// What is being asked for, by which errand: the rows, for this selection.
-    pub(in crate::tui) asked: Option<(u64, Wanted, Option<RequestNo>)>,
+    /// The journal has been read since the run came to rest: nothing will be added to it.
+    pub(in crate::tui) at_rest: bool,
+    /// What is being asked for, by which errand: the rows, for this selection; and whether the run was at rest by then.
+    pub(in crate::tui) asked: Option<(u64, Wanted, Option<RequestNo>, bool)>,
     /// Which request is being fetched in full, by which errand.
     pub(in crate::tui) asked_detail: Option<(u64, RequestNo)>,
 }
@@ -150,7 +152,7 @@ pub(in crate::tui) fn settle(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -
     let wanted = requests.wanted();
     let other = requests.page.is_none() || requests.here != wanted;
     let stale = requests.page.as_ref().is_some_and(|page| !page.is_complete())
-        || (grows && now.since(requests.came_at) >= REFRESH);
+        || if grows { now.since(requests.came_at) >= REFRESH } else { !requests.at_rest };
     if requests.asked.is_none() && requests.trouble.is_none() && (other || stale || !requests.is_covered(rows)) {
         let query = Query {
             class: wanted.class,
@@ -163,7 +165,7 @@ pub(in crate::tui) fn settle(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -
             around: Some(requests.at - requests.top + rows),
         };
         ui.ticket += 1;
-        requests.asked = Some((ui.ticket, wanted, requests.selected));
+        requests.asked = Some((ui.ticket, wanted, requests.selected, !grows));
         reactions.push(Reaction::Ask { ticket: ui.ticket, errand: Errand::Requests { dir: dir.clone(), query } });
     }
     let inspected = requests.selected.filter(|_| requests.inspecting && requests.asked_detail.is_none());
@@ -190,7 +192,7 @@ impl RequestsUi {
 /// Rows came; those that an earlier errand asked for may be of another run, and are not taken.
 pub(super) fn found(ui: &mut UiState, ticket: u64, page: Result<Page, String>, now: Mono) -> Vec<Reaction> {
     let requests = &mut ui.requests;
-    let Some((_, wanted, asked_for)) = requests.asked.take_if(|(asked, ..)| *asked == ticket) else {
+    let Some((_, wanted, asked_for, at_rest)) = requests.asked.take_if(|(asked, ..)| *asked == ticket) else {
         return Vec::new();
     };
     let page = match page {
@@ -202,7 +204,7 @@ pub(super) fn found(ui: &mut UiState, ticket: u64, page: Result<Page, String>, n
     };
     let changed = requests.here != wanted;
     requests.here = wanted;
-    requests.came_at = now;
+    (requests.came_at, requests.at_rest) = (now, at_rest);
     let in_view = requests.at - requests.top.min(requests.at);
     // The selection may have moved while the rows were fetched.
     let selected_at = match requests.selected {
@@ -251,6 +253,9 @@ pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
     match action {
         Action::InspectDown | Action::InspectUp if !requests.inspecting => {
             Err("nothing is shown in full; inspect a request first".to_owned())
+        }
+        Action::InspectRequest | Action::ReDriveRequest if requests.page.is_none() => {
+            Err("the journal is being read; in a moment".to_owned())
         }
         Action::InspectRequest if requests.row().is_none() => Err("no request is selected".to_owned()),
         Action::ReDriveRequest => {

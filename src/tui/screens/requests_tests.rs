@@ -254,3 +254,31 @@ fn rows_that_the_run_before_was_asked_for_are_not_taken_for_those_of_the_run_tha
     desk.deliver();
     assert_eq!(desk.ui.requests.page.as_ref().map(|page| page.n_matched), Some(10));
 }
+
+#[test]
+fn what_was_written_last_is_read_when_the_run_has_come_to_rest_and_then_no_more() {
+    let mut desk = Desk::new(0..3);
+    desk.snapshot = fixtures::busy();
+    desk.now = desk.now + REFRESH;
+    desk.tell(Msg::Tick);
+    desk.deliver();
+    // The last outcomes and the end of the run come before the next look is due.
+    desk.nos = (0..5).collect();
+    desk.snapshot = fixtures::finished();
+    desk.tell(Msg::Picture);
+    desk.deliver();
+    assert_eq!(desk.ui.requests.page.as_ref().unwrap().n_matched, 5);
+    desk.now = desk.now + REFRESH;
+    desk.tell(Msg::Tick);
+    assert!(desk.asked.is_empty(), "a run at rest does not change");
+}
+
+#[test]
+fn what_is_pressed_before_the_journal_is_read_is_answered_with_that() {
+    let mut ui = UiState { size: (120, 40), ..UiState::default() };
+    let snapshot = fixtures::finished();
+    for action in [Action::ShowRequests, Action::InspectRequest] {
+        update(&mut ui, Msg::Act(action), &snapshot, Mono::ZERO);
+    }
+    assert!(ui.toast.is_some_and(|toast| toast.text.contains("being read")));
+}

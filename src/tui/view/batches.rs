@@ -60,7 +60,7 @@ pub(super) fn hit(ui: &UiState, snapshot: &Snapshot, area: Rect, here: Position)
 /// ```text
 ///  sub-batches 20: 11 harvested · 4 in-progress · 1 canceling · 4 planned      oldest 4h01m · next poll 12s
 ///  ███████████████████████████▒▒▒▒▒▒▒▒▒▒▒▒····················   harvested 1,100 · open 500 · planned 400
-///  sorted by index · showing all                           │ median of those ended  ┊ longest  end: the threshold, 4h00m
+///  20 of 20 · sorted by index · showing all                                   │ median  ┊ longest  end: stuck at 4h00m
 ///    #  org         requests  state             age                       expires   done  again      cost
 ///  › 9  batch          1,000  in-progress       4h01m █│██┊███████████    19h58m      ·      ·         ·  [cancel]
 /// ── sub-batch 9 · msgbatch_01…
@@ -77,24 +77,26 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     let at = screen.selected_ix(&rows);
     put(buf, area, 0, [styled(strip(view, aged), theme.strong)]);
     put(buf, area, 1, sums(view, usize::from(area.width), theme));
+    let has_open = view.sub_batches.iter().any(|sub| sub.status.is_open());
     let marks = format!(
         " {} of {} · sorted by {} · showing {}{}",
         rows.len(),
         view.sub_batches.len(),
         screen.sort.as_str(),
         screen.filter.as_str(),
-        if screen.follow { " · following the oldest" } else { "" }
+        if screen.follow && has_open { " · following the oldest" } else { "" }
     );
     let mut head = vec![styled(marks, theme.dim)];
     head.extend(super::filter_spans(&screen.search, theme));
     let legend = legend(view);
     let taken: usize = head.iter().map(Span::width).sum();
     put(buf, area, 2, head);
-    if taken + width(&legend) + 3 <= usize::from(area.width) {
+    let legend_fits = taken + width(&legend) + 3 <= usize::from(area.width);
+    if legend_fits {
         put_right(buf, area, 2, [styled(legend, theme.dim)]);
     }
     let columns = Columns::of(area.width);
-    put(buf, area, 3, [styled(columns.heading(), theme.dim)]);
+    put(buf, area, 3, [styled(columns.heading(!legend_fits), theme.dim)]);
     let (table, times, detail) = split(area);
     let first = scrolled(at, table.height);
     for (row, (ix, sub)) in (0..table.height).zip(rows.iter().enumerate().skip(first)) {
@@ -152,10 +154,10 @@ fn sums(view: &BatchesView, columns: usize, theme: &Theme) -> Vec<Span<'static>>
 /// What the bar of ages means.
 fn legend(view: &BatchesView) -> String {
     let end = match view.threshold_ms {
-        Some(ms) => format!("the threshold, {}", format::span(ms)),
-        None => "24h, there is no threshold".to_owned(),
+        Some(ms) => format!("stuck at {}", format::span(ms)),
+        None => "24h, none is called stuck".to_owned(),
     };
-    format!("│ median of those ended  ┊ longest  end: {end} ")
+    format!("│ median  ┊ longest  end: {end} ")
 }
 
 /// The life of the selected one: how it stands against the others, what is asked about it, what happened to it.

@@ -38,7 +38,7 @@ const LOG_ROWS_MIN: u16 = 4;
 /// Rows of the log that pictures leave.
 const LOG_ROWS_WITH_PICTURES: u16 = 6;
 /// Rows of a page of pictures that takes the place of the log, with the names of the pages.
-const PAGE_ROWS: u16 = 9;
+const PAGE_ROWS: u16 = board::ROWS_MIN;
 
 /// How the orgs are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

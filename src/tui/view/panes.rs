@@ -29,9 +29,9 @@ const SHOWN_FROM: f64 = 0.05;
 /// │ in flight    0/50   ▒▒▒▒▒▒···· cap 100 │   in flight, window, what is left to the ceiling
 /// │ headroom   0 % ··············· out-tok │   the tightest limiter, then the others
 /// │                              62 % reqs │
-/// │ 429        180 steady   32 ramp        │
-/// │ errors       4 529    0 5xx    0 net   │
-/// │ latency   1.5s p50 3.0s p95            │
+/// │ 429       steady ×180  ramp ×32        │
+/// │ errors    529 ×4    5xx ×0    net ×0   │
+/// │ latency   p50 1.5s  p95 3.0s           │
 /// │ tokens    4.2M in  388k out      $6.17 │
 /// │ 0/s      ▄▅▆▇▇▇▆▇▇▃▄▅▆▇▇▇▆▇▇▅▂▁▁▁▁▁▁▁▁ │
 /// └────────────────────────────────────────┘
@@ -197,8 +197,8 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
         for (n, name) in figures {
             // Zeros are quiet, so that the eye finds what happened.
             let style = if *n > 0 { theme.warn } else { theme.dim };
-            out.push(styled(format!(" {:>4}", format::short_count(*n)), style));
-            out.push(styled(format!(" {name}"), theme.dim));
+            out.push(styled(format!(" {name} "), theme.dim));
+            out.push(styled(format!("×{:<4}", format::short_count(*n)), style));
         }
         out
     };
@@ -209,10 +209,10 @@ fn counters(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     let errors = [(totals.n_overloaded, "529"), (totals.n_5xx, "5xx"), (totals.n_transport, "net")];
     rows.line(named("errors", counted(&errors)));
     let figures = [
-        styled(format!(" {:>4}", format::latency(org.latency_p50_ms)), theme.text),
-        styled(" p50", theme.dim),
-        styled(format!(" {:>4}", format::latency(org.latency_p95_ms)), theme.text),
-        styled(" p95", theme.dim),
+        styled(" p50 ", theme.dim),
+        styled(format!("{:<5}", format::latency(org.latency_p50_ms)), theme.text),
+        styled(" p95 ", theme.dim),
+        styled(format::latency(org.latency_p95_ms), theme.text),
     ];
     rows.line(named("latency", figures.to_vec()));
     if rows.left() > 1 {
@@ -240,11 +240,11 @@ fn rate(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     let high = usize::from(rows.left());
     let columns = rows.width().saturating_sub(NAME);
     for row in 0..high {
-        let name = if row + 1 == high { format::rate(org.rate) } else { String::new() };
+        let name = if row + 1 == high { words::rate(scene, org) } else { String::new() };
         let spark = bars::sparkline(&org.rate_history, columns, high, row);
         rows.line([styled(text::fit(&name, NAME), theme.strong), styled(spark, theme.info)]);
     }
     if high == 0 {
-        put_right(rows.buf, rows.area, 0, [styled(format::rate(org.rate), theme.strong)]);
+        put_right(rows.buf, rows.area, 0, [styled(words::rate(scene, org), theme.strong)]);
     }
 }

@@ -24,7 +24,7 @@ const SPARK: usize = 30;
 /// ```text
 ///   org          state                        in flight             headroom   rate    429
 /// › high-prio    ● steady                      98/100 █████████·        62 %  33.4/s     0
-///                p50 1.5s p95 3.0s · 4.2M in 388k out · $6.17
+///                cap 100 · 429 steady ×3 · $6.17 · p50 1.5s p95 3.0s · room by out-tok
 ///   batch        ◆ backing off 0:42 (rate-…     0/50  ▒▒▒▒▒·····         0 %     0/s   212
 /// +3 more · worst: parked: auth
 /// ```
@@ -117,7 +117,7 @@ impl Row<'_> {
         right.extend(bars::window(org.in_flight(), org.window(), org.ceiling(), GAUGE, theme));
         right.extend([
             styled(format!(" {headroom:>5}"), org.headroom.map_or(theme.dim, |h| headroom_style(h, theme))),
-            styled(format!(" {:>8}", text::cut(&format::rate(org.rate), 8)), theme.text),
+            styled(format!(" {:>8}", text::cut(&words::rate(scene, org), 8)), theme.text),
             styled(format!(" {:>5} ", format::short_count(limited)), if limited > 0 { theme.warn } else { theme.dim }),
         ]);
         if wide(area) {
@@ -144,9 +144,6 @@ impl Row<'_> {
         let theme = scene.theme;
         let totals = &self.org.totals;
         let mut parts = vec![self.caps(scene)];
-        if let Some(limiter) = self.org.limiters.first() {
-            parts.push(words::limiter(limiter.limiter).to_owned());
-        }
         for (n, name) in [
             (totals.n_429_steady, "429 steady"),
             (totals.n_429_ramp, "429 ramp"),
@@ -155,12 +152,14 @@ impl Row<'_> {
             (totals.n_transport, "network"),
         ] {
             if n > 0 {
-                parts.push(format!("{} {name}", format::short_count(n)));
+                parts.push(format!("{name} ×{}", format::short_count(n)));
             }
         }
         let (p50, p95) = (format::latency(self.org.latency_p50_ms), format::latency(self.org.latency_p95_ms));
-        parts.push(format!("p50 {p50} p95 {p95}"));
-        parts.push(format::money(totals.cost));
+        parts.extend([format::money(totals.cost), format!("p50 {p50} p95 {p95}")]);
+        if let Some(limiter) = self.org.limiters.first() {
+            parts.push(format!("room by {}", words::limiter(limiter.limiter)));
+        }
         let (tokens_in, tokens_out) = (format::short_count(totals.tokens_in), format::short_count(totals.tokens_out));
         parts.push(format!("{tokens_in} in {tokens_out} out"));
         let indent = " ".repeat(2 + self.label + 2);
@@ -173,7 +172,16 @@ impl Row<'_> {
             room = room.saturating_sub(text::width(&reason) + 3);
             line.extend([styled(reason, self.word.style(theme)), styled(" · ", theme.dim)]);
         }
-        line.push(styled(text::cut(&parts.join(" · "), room).into_owned(), theme.dim));
+        // A figure is told whole or not at all.
+        let mut told = String::new();
+        for part in parts {
+            let gap = if told.is_empty() { "" } else { " · " };
+            if text::width(&told) + gap.chars().count() + text::width(&part) <= room {
+                told.push_str(gap);
+                told.push_str(&part);
+            }
+        }
+        line.push(styled(told, theme.dim));
         put(buf, area, 1, line);
     }
 }

@@ -264,7 +264,7 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
         ("outcomes", summary::outcomes(&facts.counts)),
     ];
     if let Some(owner) = &facts.owner {
-        lines.push(("owner", format!("{owner}, heartbeat {} ago", format::age(facts.heartbeat_ms))));
+        lines.push(("owner", format!("heartbeat {} ago · {owner}", format::age(facts.heartbeat_ms))));
     }
     if let Some(reason) = &facts.reason {
         lines.push(("reason", reason.clone()));

@@ -160,6 +160,11 @@ pub fn paths(run: &RunView, numbers: bool) -> String {
     }
 }
 
+/// The rate of an org; of a run that is over there is none.
+pub(super) fn rate(scene: &Scene<'_>, org: &OrgView) -> String {
+    if scene.ui.is_over(scene.snapshot) { "–".to_owned() } else { format::rate(org.rate) }
+}
+
 /// A limiter's name, short enough for a gauge.
 pub fn limiter(limiter: Limiter) -> &'static str {
     match limiter {

@@ -12,7 +12,7 @@ mod parts;
 
 use std::fmt::Write as _;
 
-use super::{Review, spell};
+use super::Review;
 use crate::report::format;
 use chart::{escaped, outside};
 
@@ -57,8 +57,8 @@ fn tiles(out: &mut String, review: &Review) {
         ("unsent", run.n_unsent),
     ];
     tiles.extend(rare.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name, format::count(n))));
-    let sessions = if review.sessions == 1 { "wall-clock" } else { "wall-clock, of all sessions" };
-    tiles.push((sessions, spell((run.wall_s * 1e3) as u64)));
+    let sessions = if review.sessions < 2 { "wall-clock" } else { "wall-clock, of all sessions" };
+    tiles.push((sessions, format::took((run.wall_s * 1e3) as u64)));
     tiles.push(("cost", format::money(economy.spent)));
     if run.n_possibly_charged > 0 {
         tiles.push(("in doubt, at most", format::money(economy.in_doubt)));

@@ -7,7 +7,7 @@ use super::chart::{Cell, bars, columns, escaped, ranges, stacked, table};
 use crate::model::books::Settled;
 use crate::model::{Money, Route, Wall};
 use crate::report::format;
-use crate::report::review::{Review, Segment, SubBatchSpan, WAITS, clock, dollars, plural, shown, spell};
+use crate::report::review::{Review, Segment, SubBatchSpan, WAITS, clock, dollars, plural, shown};
 
 /// Decisions in the table.
 const DECIDED: usize = 200;
@@ -39,7 +39,7 @@ fn time(out: &mut String, review: &Review) {
         .filter_map(|(colour, (name, meaning))| {
             let ms = review.time_ms.get(*name).copied().filter(|ms| *ms > 0)?;
             let cells = vec![
-                Cell::Figure(spell(ms)),
+                Cell::Figure(format::took(ms)),
                 Cell::Figure(format::share(ms, total)),
                 Cell::Text((*meaning).to_owned()),
             ];
@@ -57,18 +57,18 @@ fn plan(out: &mut String, review: &Review) {
     heading(out, "Plan and what came of it");
     let unknown = || "?".to_owned();
     let ratio = |ratio: Option<f64>| ratio.map_or_else(unknown, |ratio| format!("{:.0} %", ratio * 100.0));
-    let span = |seconds: f64| spell((seconds * 1e3) as u64);
+    let span = |seconds: f64| format::took((seconds * 1e3) as u64);
     let rows = [
         [
             "wall-clock".to_owned(),
             plan.wall_s.map_or_else(unknown, span),
-            span(review.run.wall_s),
+            span(plan.actual_wall_s),
             ratio(plan.wall_ratio),
         ],
         [
             "cost".to_owned(),
             plan.cost_usd.map_or_else(unknown, dollars),
-            format::money(review.economy.spent),
+            dollars(plan.actual_cost_usd),
             ratio(plan.cost_ratio),
         ],
     ];
@@ -109,16 +109,16 @@ fn latencies(out: &mut String, review: &Review) {
         let rows: Vec<(String, Vec<u64>, String)> = of_path
             .iter()
             .map(|of| {
-                let words = format!("p50 {} · p99 {}", spell(of.p50_ms), spell(of.p99_ms));
+                let words = format!("p50 {} · p99 {}", format::took(of.p50_ms), format::took(of.p99_ms));
                 (of.org.clone(), vec![of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms], words)
             })
             .collect();
         let Some(most) = of_path.iter().map(|of| of.p99_ms).max() else { continue };
-        ranges(out, title, &rows, ["0", &spell(most)]);
+        ranges(out, title, &rows, ["0", &format::took(most)]);
     }
     let heads = ["org", "path", "answers", "p50", "p90", "p95", "p99", "longest"];
     let row = |of: &crate::report::review::Latency| {
-        let figures = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.max_ms].map(spell).map(Cell::Figure);
+        let figures = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.max_ms].map(format::took).map(Cell::Figure);
         let names = [Cell::Text(of.org.clone()), Cell::Word(of.path.to_string()), Cell::Figure(format::count(of.n))];
         names.into_iter().chain(figures).collect()
     };
@@ -249,7 +249,7 @@ fn sub_batches(out: &mut String, review: &Review) {
         .into_iter()
         .map(|(sub, took)| {
             let stuck = if sub.stuck { " · stuck, canceled" } else { "" };
-            (format!("{} {}", sub.index, sub.org), took as f64, format!("{}{stuck}", spell(took)))
+            (format!("{} {}", sub.index, sub.org), took as f64, format!("{}{stuck}", format::took(took)))
         })
         .collect();
     if !rows.is_empty() {

@@ -43,7 +43,7 @@ fn hostile() -> Review {
             batches_saved: Money::ZERO,
             answer_cache_saved: Money::ZERO,
         },
-        plan: PlanAgainstActual::new(Some(100.0), Some(1.0), &run),
+        plan: PlanAgainstActual::new((Some(100.0), Some(1.0)), (205.0, 28.4)),
         run,
         sessions: 2,
         live: false,
@@ -240,6 +240,8 @@ fn the_text_names_what_its_ratios_are_of_and_cuts_no_heading() {
     review.plan = Some(PlanAgainstActual {
         wall_s: Some(23.0),
         cost_usd: Some(2.08),
+        actual_wall_s: 90.2,
+        actual_cost_usd: 0.29,
         wall_ratio: Some(3.92),
         cost_ratio: Some(0.14),
     });

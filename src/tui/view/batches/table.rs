@@ -14,6 +14,9 @@ use super::super::styled;
 /// The button of a row that can be canceled.
 pub(super) const BUTTON: &str = "[cancel]";
 
+/// What the marks on the bar of ages are: where those ended that have.
+const MARKS: &str = "│median ┊longest";
+
 /// Columns of the button, and one before the edge.
 pub(super) const BUTTON_ROOM: u16 = BUTTON.len() as u16 + 1;
 
@@ -60,7 +63,8 @@ impl Columns {
         each.iter().filter(|width| **width > 0).map(|width| width + 1).sum::<usize>() + counts
     }
 
-    pub(super) fn heading(self) -> String {
+    /// The heading; `marks` says over the bar of ages what its marks are.
+    pub(super) fn heading(self, marks: bool) -> String {
         let mut text = format!("   {} ", fit_right("#", 4));
         let mut left = |name: &str, width: usize| {
             if width > 0 {
@@ -71,7 +75,7 @@ impl Columns {
         left(&fit_right(if self.requests < 8 { "n" } else { "requests" }, self.requests), self.requests);
         left("state", self.state);
         left("age", self.age);
-        left("", self.bar);
+        left(if marks && self.bar >= MARKS.chars().count() { MARKS } else { "" }, self.bar);
         left(&fit_right("stuck", self.stuck), self.stuck);
         left(&fit_right("expires", self.expires), self.expires);
         if self.counts {

@@ -33,7 +33,7 @@ pub fn projected(run: &RunView) -> Option<Money> {
 /// Draws it: solid is what was paid, shaded what is to come at this rate.
 ///
 /// ```text
-/// ── cost · $18.53 so far · about $30.02 at the end · budget $40.00 ───────────────
+/// ── cost · $18.53 of about $30.02 at the end · budget $40.00 ─────────────────────
 ///  $40.00 ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌   the line is the budget
 ///         │                              ▒▒▒▒▒▒▒▒▒▒▒▒▒
 ///         │               ▂▃▄▅▆▇███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
@@ -43,12 +43,17 @@ pub fn projected(run: &RunView) -> Option<Money> {
 pub fn render(buf: &mut Buffer, area: Rect, run: &RunView, budget: Option<Money>, theme: &Theme) {
     let end = projected(run).filter(|_| !run.status.is_over());
     let over = budget.is_some_and(|budget| end.unwrap_or(run.cost) > budget);
-    let mut says = format!("{} so far", format::money(run.cost));
+    let mut says = match (budget, end) {
+        // What matters most comes first, where the rest has no room.
+        (Some(budget), _) if over => format!("OVER THE BUDGET of {}: ", format::money(budget)),
+        _ => String::new(),
+    };
+    says.push_str(&format::money(run.cost));
     if let Some(end) = end {
-        says.push_str(&format!(" · about {} at the end", format::money(end)));
+        says.push_str(&format!(" of about {} at the end", format::money(end)));
     }
-    if let Some(budget) = budget {
-        says.push_str(&format!(" · budget {}{}", format::money(budget), if over { ", NOT ENOUGH" } else { "" }));
+    if let Some(budget) = budget.filter(|_| !over) {
+        says.push_str(&format!(" · budget {}", format::money(budget)));
     }
     let body = titled(buf, area, "cost", &says, theme);
     let columns = usize::from(body.width.saturating_sub(LABELS));

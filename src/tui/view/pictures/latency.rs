@@ -19,7 +19,7 @@ pub const ROWS_MIN: u16 = 6;
 /// Draws it.
 ///
 /// ```text
-/// ── latency of high-prio · 4,101 answers · p50 1.5s · p95 3.0s · p99 3.4s ────────
+/// ── latency of high-prio · p50 1.5s · p95 3.0s · p99 3.4s · 4,101 answers ────────
 ///  1,100 ┤          ██▆▆
 ///        │        ▅▅██████▄▄
 ///      0 ┤    ▂▂▆▆██████████▆▆▂▂▁▁▁▁        yellow: beyond the 95th percentile
@@ -29,10 +29,10 @@ pub const ROWS_MIN: u16 = 6;
 pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
     let n = org.latencies.n();
     let percentiles = [("p50", org.latency_p50_ms), ("p95", org.latency_p95_ms), ("p99", org.latencies.p99_ms)];
-    let mut says = if n == 0 { "no answer yet".to_owned() } else { format!("{} answers", format::count(n)) };
-    for (name, ms) in percentiles.iter().filter(|_| n > 0) {
-        says.push_str(&format!(" · {name} {}", format::latency(*ms)));
-    }
+    let mut says: Vec<String> =
+        percentiles.iter().map(|(name, ms)| format!("{name} {}", format::latency(*ms))).collect();
+    says.push(format!("{} answers", format::count(n)));
+    let says = if n == 0 { "no answer yet".to_owned() } else { says.join(" · ") };
     let body = titled(buf, area, &format!("latency of {}", harmless(&org.label)), &says, theme);
     let columns = usize::from(body.width.saturating_sub(LABELS));
     let Some(drawn) = Drawn::of(&org.latencies, columns) else { return };

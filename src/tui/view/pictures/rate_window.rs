@@ -29,7 +29,7 @@ struct Column {
 /// Draws it.
 ///
 /// ```text
-/// ── high-prio · answers a second · now 33.4/s · cuts 2 and 429s 50 in 12m04s ──────────────
+/// ── high-prio · now 33.4/s · cuts 2, 429s 50 in 12m04s · answers a second ─────────────────
 ///     50 ┤            ▂▅▇█████▇▇▅▂  ▃▅▇███████████▇▆▆     yellow: 429s came; red: failures
 ///        │    ▂▄▇████████████████▃▅█████████████████
 ///      0 ┤▁▄████████████████████████████████████████
@@ -61,7 +61,7 @@ fn says(org: &OrgView) -> String {
     let sum = |of: fn(&OrgStep) -> u32| org.course.steps.iter().map(|step| u64::from(of(step))).sum::<u64>();
     let span = format::span(org.course.step_s * org.course.steps.len() as u64 * 1_000);
     format!(
-        "answers a second · now {} · cuts {} and 429s {} in {span}",
+        "now {} · cuts {}, 429s {} in {span} · answers a second",
         format::rate(org.rate),
         format::count(sum(|step| step.cuts)),
         format::count(sum(|step| step.limited)),

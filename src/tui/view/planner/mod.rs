@@ -17,7 +17,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::report::format;
-use crate::report::text::harmless;
+use crate::report::text::{cut, harmless, width};
 use crate::tui::action::Action;
 use crate::tui::screens::planner::{Draft, Panel};
 use crate::tui::state::{UiState, shown_run};
@@ -136,12 +136,10 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         (None, Some(run)) => format!("   this run: {}, {}", run.path, harmless(&run.route_reason)),
         _ => String::new(),
     };
-    put(
-        buf,
-        places.title,
-        0,
-        [styled(words::title(draft, places.title.width), theme.strong), styled(of_run, theme.dim)],
-    );
+    let title = words::title(draft, places.title.width);
+    let room = usize::from(places.title.width).saturating_sub(width(&title) + 1);
+    let of_run = cut(&of_run, room).into_owned();
+    put(buf, places.title, 0, [styled(title, theme.strong), styled(of_run, theme.dim)]);
     pilot::render(buf, scene, places.title);
     knobs::render(buf, scene, draft, places.knobs);
     if places.routes.height == 0 {

@@ -90,11 +90,14 @@ fn nothing(scene: &Scene<'_>, page: &Page) -> String {
     match (page.is_complete(), any) {
         (false, _) => "none so far".to_owned(),
         (true, false) => "no request has an outcome yet".to_owned(),
-        (true, true) => format!(
-            "no request matches; {} shows other outcomes, {} drops the filter",
-            scene.ui.keymap.hint(Action::Show),
-            scene.ui.keymap.hint(Action::Back)
-        ),
+        (true, true) => {
+            let show = scene.ui.keymap.hint(Action::Show);
+            let drop = match scene.ui.requests.filter.is_empty() {
+                true => String::new(),
+                false => format!(", {} drops the filter", scene.ui.keymap.hint(Action::Back)),
+            };
+            format!("no request matches; {show} shows other outcomes{drop}")
+        }
     }
 }
 
@@ -105,9 +108,17 @@ fn classes(page: &Page, shown: Option<Class>, columns: usize, theme: &Theme) -> 
     let mut spans =
         vec![Span::raw(" "), styled(format!("all {}", format::count(all)), mark(shown.is_none(), theme.strong))];
     let mut used: usize = spans.iter().map(Span::width).sum();
+    let named = |class: Class, n: u64| format!("{} {} {}", glyph(class), class.as_str(), format::count(n));
+    let all_fit = Class::ALL.into_iter().zip(page.counts).map(|(class, n)| width(&named(class, n)) + 3).sum::<usize>()
+        + used
+        <= columns;
     for (class, n) in Class::ALL.into_iter().zip(page.counts) {
-        let name = format!("{} {} {}", glyph(class), class.as_str(), format::count(n));
+        let name = named(class, n);
         let on = shown == Some(class);
+        // Where not all fit, what nothing fell into makes room for what something did.
+        if !all_fit && n == 0 && !on {
+            continue;
+        }
         used += width(&name) + 3;
         // The one that is shown is always told.
         if used > columns && !on {
@@ -165,7 +176,8 @@ fn heading(columns: &Columns) -> String {
     if columns.figures {
         line.push_str(&format!(" {}", fit_right("cost", 10)));
     }
-    line.push_str("  answer or error");
+    let answer = if columns.figures { "  answer or error" } else { "  answer" };
+    line.push_str(answer);
     line
 }
 
