@@ -124,7 +124,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
         summary::outcomes(&state.counts),
         finished.path,
         finished.route_reason,
-        format::span(state.wall_ms),
+        format::took(state.wall_ms),
         sessions(state.sessions),
         format::money(state.cost),
     );

@@ -10,6 +10,7 @@ use crate::store::{OutcomeLine, RunPeek};
 
 use super::failure::Failure;
 use super::launch::index;
+use super::out;
 use super::resume::input_path;
 
 /// What segments are made by.
@@ -49,13 +50,43 @@ impl By {
 /// What tells the segment of a line.
 pub(crate) enum Segmenter {
     None,
-    Tags(Tags, Arc<Input>),
+    Tags(Tags, Source),
     Id(regex::Regex),
-    Model(Arc<Input>),
+    Model(Source),
 }
 
-/// The segment of requests that the pattern does not fit.
+/// The segment of requests that the pattern does not fit, or that are not in the input any more.
 const UNMATCHED: &str = "(unmatched)";
+
+/// The input of a run, as it is now.
+pub(crate) struct Source {
+    input: Arc<Input>,
+    /// It is not the file that the run was made for: positions in the journal say nothing any more, and ids do.
+    has_changed: bool,
+}
+
+impl Source {
+    fn open(peek: &RunPeek) -> Result<Source, Failure> {
+        let input = index(&input_path(&peek.run, &peek.dir)).map_err(|failure| {
+            Failure::usage(format!("{}; without the input, --by custom_id:PATTERN is possible", failure.message))
+        })?;
+        let has_changed = input.sha256() != peek.run.input.sha256;
+        if has_changed {
+            out::say(
+                "fandeck report: the input has changed since the run was made; segments are those of the file as it is now",
+            );
+        }
+        Ok(Source { input, has_changed })
+    }
+
+    /// The request of a line; `None` when the input has it no longer.
+    fn request(&self, line: &OutcomeLine<'_>) -> Option<RequestNo> {
+        match line.no {
+            Some(no) if !self.has_changed => Some(no).filter(|no| no.0 < self.input.len()),
+            _ => self.input.find(&line.custom_id).ok().flatten(),
+        }
+    }
+}
 
 impl Segmenter {
     /// Of what was asked for; an input is read for what is not in the journal.
@@ -63,15 +94,14 @@ impl Segmenter {
     /// # Errors
     /// It is none of what there is, or the input cannot be read.
     pub(crate) fn new(by: Option<&str>, peek: &RunPeek) -> Result<Segmenter, Failure> {
-        let input = || index(&input_path(&peek.run, &peek.dir));
         Ok(match by.map(By::parse).transpose()? {
             None => Segmenter::None,
             Some(By::Tag(tag)) => {
-                let input = input()?;
-                Segmenter::Tags(Tags::read(&input, &tag).map_err(Failure::usage)?, input)
+                let source = Source::open(peek)?;
+                Segmenter::Tags(Tags::read(&source.input, &tag).map_err(Failure::usage)?, source)
             }
             Some(By::Id(pattern)) => Segmenter::Id(pattern),
-            Some(By::Model) => Segmenter::Model(input()?),
+            Some(By::Model) => Segmenter::Model(Source::open(peek)?),
         })
     }
 
@@ -79,15 +109,15 @@ impl Segmenter {
     pub(crate) fn of<'s>(&'s self, line: &'s OutcomeLine<'_>) -> Option<(u64, &'s str)> {
         let name = match self {
             Segmenter::None => return None,
-            Segmenter::Tags(tags, _) => return Some((tags.of(line.no), Tags::NONE)),
+            Segmenter::Tags(tags, source) => match source.request(line) {
+                Some(no) => return Some((tags.of(no), Tags::NONE)),
+                None => UNMATCHED,
+            },
             Segmenter::Id(pattern) => {
                 let found = pattern.captures(&line.custom_id);
                 found.and_then(|found| found.get(1).or_else(|| found.get(0))).map_or(UNMATCHED, |part| part.as_str())
             }
-            Segmenter::Model(input) => {
-                let known = |no: &RequestNo| no.0 < input.len();
-                line.no.filter(known).map_or(UNMATCHED, |no| input.model_of(no))
-            }
+            Segmenter::Model(source) => source.request(line).map_or(UNMATCHED, |no| source.input.model_of(no)),
         };
         Some((key_of(name), name))
     }
@@ -97,10 +127,11 @@ impl Segmenter {
     /// # Errors
     /// The input cannot be read as it was indexed.
     pub(crate) fn name(&self, segments: &mut [Segment]) -> Result<(), Failure> {
-        let Segmenter::Tags(tags, input) = self else { return Ok(()) };
+        let Segmenter::Tags(tags, Source { input, .. }) = self else { return Ok(()) };
         let wanted: HashSet<u64> = segments.iter().filter_map(|segment| segment.key).collect();
         let texts = tags.texts(input, &wanted).map_err(Failure::usage)?;
         for segment in segments {
+            // Those that are not in the input have their name already, and are in no text.
             if let Some(text) = segment.key.and_then(|key| texts.get(&key)) {
                 segment.name.clone_from(text);
             }

@@ -103,10 +103,11 @@ pub fn latency(ms: u32) -> String {
     }
 }
 
-/// How long something took, be it milliseconds or days: `0s`, `850ms`, `1.5s`, `42s`, then as a span.
+/// How long something took, be it milliseconds or days: `0s`, `850ms`, `1.5s`, and from ten seconds on as a span, so that it
+/// reads alike everywhere.
 pub fn took(ms: u64) -> String {
     match u32::try_from(ms) {
-        Ok(short @ 1..60_000) => latency(short),
+        Ok(short @ 1..10_000) => latency(short),
         _ => span(ms),
     }
 }
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn what_took_milliseconds_does_not_read_as_nothing() {
         let texts = [0, 7, 999, 1_500, 59_900, 60_000, 7_500_000].map(took);
-        assert_eq!(texts, ["0s", "7ms", "999ms", "1.5s", "60s", "1m00s", "2h05m"]);
+        assert_eq!(texts, ["0s", "7ms", "999ms", "1.5s", "59s", "1m00s", "2h05m"]);
     }
 
     #[test]

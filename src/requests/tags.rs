@@ -47,8 +47,8 @@ impl Tags {
     }
 
     /// The key of a request's value; that of [`Tags::NONE`] for a request that is not of the input.
-    pub fn of(&self, no: Option<RequestNo>) -> u64 {
-        no.and_then(|no| self.keys.get(no.ix()).copied()).unwrap_or_else(|| key_of(Tags::NONE))
+    pub fn of(&self, no: RequestNo) -> u64 {
+        self.keys.get(no.ix()).copied().unwrap_or_else(|| key_of(Tags::NONE))
     }
 
     /// The texts of these keys.
@@ -58,7 +58,7 @@ impl Tags {
     pub fn texts(&self, input: &Input, wanted: &HashSet<u64>) -> Result<HashMap<u64, String>, ReadError> {
         let mut texts = HashMap::from([(key_of(Tags::NONE), Tags::NONE.to_owned())]);
         input.each_line(0, input.len(), &mut Vec::new(), &mut |no, line| {
-            let key = self.of(Some(no));
+            let key = self.of(no);
             if wanted.contains(&key) && !texts.contains_key(&key) {
                 texts.extend(value_of(line, &self.name).map(|raw| (key, text_of(raw).into_owned())));
             }
@@ -101,12 +101,12 @@ mod tests {
         std::fs::write(&path, lines.join("\n")).unwrap();
         let input = Input::index(&path, &mut |_| {}).unwrap();
         let tags = Tags::read(&input, "user_id").unwrap();
-        let keys: Vec<u64> = (0..4).map(|no| tags.of(Some(RequestNo(no)))).collect();
+        let keys: Vec<u64> = (0..4).map(|no| tags.of(RequestNo(no))).collect();
         let wanted = keys.iter().copied().collect();
         let texts = tags.texts(&input, &wanted).unwrap();
         let values: Vec<&str> = keys.iter().map(|key| texts[key].as_str()).collect();
         assert_eq!(values, ["u1", "u1", Tags::NONE, "7"]);
-        assert_eq!((tags.of(None), tags.of(Some(RequestNo(4)))), (key_of(Tags::NONE), key_of(Tags::NONE)));
+        assert_eq!(tags.of(RequestNo(4)), key_of(Tags::NONE));
         assert_eq!(tags.texts(&input, &HashSet::from([key_of("7")])).unwrap().len(), 2);
     }
 }

@@ -58,17 +58,20 @@ fn a_place_that_cannot_be_written_is_a_clear_error_and_nothing_is_sent() {
 fn d3_a_second_owner_is_refused_with_5_and_the_first_one_goes_on() {
     let server = Server::slow(100);
     let place = Place::at(&server);
-    let (input, dir) = (place.requests(120), place.text("run"));
+    let (input, dir) = (place.requests(180), place.text("run"));
     let mut first = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
     first.line("the start", |line| line.contains("run-started"));
     let owner = format!("process {}", first.pid());
+    // What goes on has no exit code yet.
+    let reported = last_json(&place.run(&["report", &dir, "--json"]).stdout);
+    assert_eq!((&reported["exit_code"], &reported["n_total"]), (&serde_json::Value::Null, &180.into()), "{reported}");
     place.run(&["resume", &dir, "--json"]).refused(5, &[&dir, "is owned by", &owner]);
     place.run(&["run", &input, "--run-dir", &dir, "--json"]).refused(5, &[&owner]);
     // Looking is not owning.
     let status = last_json(&place.run(&["status", &dir, "--json"]).stdout);
     assert_eq!((&status["live"], &status["owner"]["pid"]), (&true.into(), &first.pid().into()));
     assert_eq!(place.run(&["export", &dir]).code, 0);
-    assert_eq!(finished(&first.end())["n_succeeded"], 120);
+    assert_eq!(finished(&first.end())["n_succeeded"], 180);
     assert_eq!(last_json(&place.run(&["status", &dir, "--json"]).stdout)["live"], false);
     assert_eq!(server.stats().bodies_accepted_twice, 0);
 }

@@ -164,6 +164,24 @@ fn a_report_has_the_contract_line_all_of_it_a_page_and_segments() {
     assert!(by_id.contains("easy") && by_id.contains("hard") && by_id.contains("per usable"), "{by_id}");
     let by_model = place.run(&["report", &dir, "--by", "model"]).stdout;
     assert!(by_model.contains("claude-haiku-4-5"), "{by_model}");
+    // Two lines in the place of one: positions have moved, ids have not; and one is gone.
+    let text = fs::read_to_string(&input).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let new = ["new-one", "new-two"].map(|id| first.replace("easy-0", id)).join("\n");
+    fs::write(&input, format!("{new}\n{rest}")).unwrap();
+    let moved = place.run(&["report", &dir, "--json", "--by", "metadata.user_id"]);
+    assert!(moved.stderr.contains("the input has changed"), "{}", moved.stderr);
+    let review: Value = serde_json::from_str(moved.stdout.lines().next().unwrap()).unwrap();
+    let mut counts: Vec<(&str, u64)> = review["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|segment| (segment["name"].as_str().unwrap(), segment["n"].as_u64().unwrap()))
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [("(unmatched)", 1), ("<b>bob</b>", 20), ("ann", 19), ("cy", 20)]);
+    fs::remove_file(&input).unwrap();
+    place.run(&["report", &dir, "--by", "model"]).refused(2, &["without the input, --by custom_id:PATTERN"]);
     place.run(&["report", &dir, "--by", "weather"]).refused(2, &["custom_id:PATTERN"]);
     place.run(&["report", &dir, "--html", "/nowhere/at/all.html"]).refused(2, &["--html"]);
 }
