@@ -272,6 +272,12 @@ impl UiState {
         self.driver != Driver::Here || self.is_over(snapshot)
     }
 
+    /// Whether the run that is shown was cut off: it has not come to rest, and nobody drives it.
+    pub fn is_cut_off(&self, snapshot: &Snapshot) -> bool {
+        let nobody = self.driver == Driver::Nobody || (self.driver == Driver::Elsewhere && self.engine_gone);
+        nobody && shown_run(snapshot).is_some_and(|run| !run.status.is_over())
+    }
+
     /// Whether nothing goes on any more.
     pub fn is_over(&self, snapshot: &Snapshot) -> bool {
         self.engine_gone || snapshot.runs.iter().all(|run| run.status.is_over())

@@ -39,9 +39,16 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
     }
 }
 
+/// Why nothing can be done to a run that nobody drives, and what can.
+pub(super) fn cut_off(ui: &UiState) -> String {
+    let (runs, resume) = (ui.keymap.hint(Action::ShowRuns), ui.keymap.hint(Action::ResumeRun));
+    format!("nobody drives the run; go on with it first: {runs}, then {resume}")
+}
+
 fn pausable(ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     let Some(run) = shown_run(snapshot) else { return Err("there is no run".to_owned()) };
     match run.status {
+        _ if ui.is_cut_off(snapshot) => Err(cut_off(ui)),
         _ if ui.is_over(snapshot) => Err("the run is over".to_owned()),
         _ if ui.driver != Driver::Here => Err("another process drives the run".to_owned()),
         RunStatus::Draining => Err("the run is draining: it ends when what is in flight has finished".to_owned()),

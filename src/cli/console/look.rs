@@ -1,6 +1,7 @@
 //! A run that this process does not drive, as pictures: made from its directory, once a second while another process
 //! drives it.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,14 +38,54 @@ pub(super) fn attach(dir: &Path, runtime: &Handle) -> Result<Attached, String> {
 
 async fn keep_looking(dir: PathBuf, pictures: watch::Sender<Arc<Snapshot>>) {
     let mut seq = 1;
+    let mut pace = Pace::default();
     while !pictures.is_closed() {
         tokio::time::sleep(EVERY).await;
         let look_at = dir.clone();
         let Ok(Ok(peek)) = tokio::task::spawn_blocking(move || RunDir::peek(&look_at)).await else { return };
         seq += 1;
-        pictures.send_replace(Arc::new(picture(&peek, seq)));
+        let mut seen = picture(&peek, seq);
+        if let Some(run) = seen.runs.first_mut() {
+            pace.see(run, tokio::time::Instant::now());
+        }
+        pictures.send_replace(Arc::new(seen));
         if peek.owner.is_none() {
             return;
+        }
+    }
+}
+
+/// How fast a run goes that another process drives, by the states that it writes every few seconds.
+#[derive(Debug, Default)]
+struct Pace {
+    /// When a state was seen first, and how many requests were done by it.
+    states: VecDeque<(tokio::time::Instant, u64)>,
+}
+
+impl Pace {
+    /// How far back it looks: a few states, so that their rhythm is not seen in the rate.
+    const BACK: Duration = Duration::from_secs(30);
+    /// The owner writes more often than that while anything becomes done.
+    const SILENCE: Duration = Duration::from_secs(10);
+
+    /// Takes a picture in, and gives it its rate and the time that is left.
+    fn see(&mut self, run: &mut RunView, now: tokio::time::Instant) {
+        let done = run.counts.done();
+        if self.states.back().is_none_or(|(_, before)| *before != done) {
+            self.states.push_back((now, done));
+        }
+        while self.states.len() > 2 && self.states.front().is_some_and(|(at, _)| now - *at > Pace::BACK) {
+            self.states.pop_front();
+        }
+        let (Some((from, first)), Some((last, _))) = (self.states.front(), self.states.back()) else { return };
+        // What has not moved for long is measured up to now.
+        let to = if now - *last > Pace::SILENCE { now } else { *last };
+        let seconds = (to - *from).as_secs_f64();
+        if seconds > 0.0 {
+            run.rate = done.saturating_sub(*first) as f64 / seconds;
+        }
+        if run.rate > 0.0 {
+            run.eta_ms = Some((run.counts.open() as f64 / run.rate * 1_000.0) as u64);
         }
     }
 }
@@ -212,6 +253,27 @@ fn timeline(entry: &SubBatchEntry) -> Vec<(Wall, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_is_only_watched_has_a_rate_and_an_end_once_two_of_its_states_were_seen() {
+        let mut run = crate::report::fixtures::run();
+        let (start, mut pace) = (tokio::time::Instant::now(), Pace::default());
+        let mut at = |seconds: u64, done: u64| {
+            (run.rate, run.eta_ms) = (0.0, None);
+            run.counts =
+                crate::model::Counts { total: 10_000, succeeded: done, unsent: 10_000 - done, ..Default::default() };
+            pace.see(&mut run, start + Duration::from_secs(seconds));
+            (run.rate.round() as u64, run.eta_ms.map(|ms| ms / 1_000))
+        };
+        assert_eq!(at(0, 1_000), (0, None));
+        assert_eq!(at(1, 1_000), (0, None));
+        assert_eq!(at(5, 1_500), (100, Some(85)));
+        assert_eq!(at(8, 1_500), (100, Some(85)), "between two states it goes on as it went");
+        assert_eq!(at(10, 2_000), (100, Some(80)));
+        // A run that stands still comes to rest on the screen, too.
+        assert_eq!(at(25, 2_000).0, 40);
+        assert_eq!(at(60, 2_000).0, 9);
+    }
 
     #[test]
     fn an_open_sub_batch_of_another_process_is_held_against_its_siblings_that_have_ended() {

@@ -182,7 +182,7 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
     let Some((run, view)) = batches_of(snapshot) else { return Err("the run has no sub-batches".to_owned()) };
     match ui.driver {
         _ if run.status.is_over() => return Err("the run is over".to_owned()),
-        Driver::Nobody => return Err("nobody drives the run; go on with it first".to_owned()),
+        Driver::Nobody => return Err(crate::tui::valid::cut_off(ui)),
         // The owner takes this order from others, as from `fandeck cancel`.
         Driver::Elsewhere if action != Action::CancelSubBatch => {
             return Err("another process drives the run: do that there".to_owned());

@@ -1,6 +1,6 @@
 //! The live screen: which org is selected, how big the log is, and what the keys of orgs do.
 
-use crate::model::snapshot::Condition;
+use crate::model::snapshot::{Condition, OrgView};
 use crate::model::{Command, Mono, OrgId, Snapshot};
 
 use super::Screen;
@@ -12,6 +12,7 @@ use crate::tui::commands::{change_cap, pause_org, say, send};
 use crate::tui::screens::planner::Piloting;
 use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::update::{LogMove, Reaction};
+use crate::tui::valid::cut_off;
 use crate::tui::view;
 use crate::tui::view::layout::Density;
 use crate::tui::view::pictures::board::Board;
@@ -285,21 +286,36 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
     }
 }
 
+/// Whether an org can be revived. A wait that the API asked for is not cut short; one of our own after failures may be.
+fn is_resting(org: &OrgView) -> bool {
+    match &org.condition {
+        Condition::Parked { .. } | Condition::BreakerOpen { .. } => true,
+        condition => condition.is_paused(),
+    }
+}
+
 fn of_org(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     let Some(org) = ui.selected_org(snapshot) else { return Err("there is no org".to_owned()) };
+    if ui.is_cut_off(snapshot) {
+        return Err(cut_off(ui));
+    }
     if ui.is_over(snapshot) {
         return Err("the run is over".to_owned());
     }
     if ui.driver == Driver::Elsewhere {
         return Err("another process drives the run: do that there".to_owned());
     }
-    // A wait that the API asked for is not cut short; one of our own after failures may be.
-    let resting = match &org.condition {
-        Condition::Parked { .. } | Condition::BreakerOpen { .. } => true,
-        condition => condition.is_paused(),
-    };
+    let resting = is_resting(org);
     match action {
-        Action::ReviveOrg if !resting => Err(format!("{} is not parked, paused or failing", org.label)),
+        Action::ReviveOrg if !resting => {
+            let others: Vec<&str> =
+                snapshot.orgs.iter().filter(|org| is_resting(org)).map(|org| org.label.as_str()).collect();
+            let select = match others.as_slice() {
+                [] => String::new(),
+                others => format!("; select {} first, by {}", others.join(" or "), ui.keymap.hint(Action::NextOrg)),
+            };
+            Err(format!("{} is not parked, paused or failing{select}", org.label))
+        }
         Action::PauseOrg if org.condition.is_paused() => {
             Err(format!("{} is paused already; revive it to go on", org.label))
         }

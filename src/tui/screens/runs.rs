@@ -230,7 +230,7 @@ pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
         Action::ResumeRun | Action::ReDriveRun | Action::DeleteRun if facts.owner.is_some() => {
             Err(format!("{} drives it; end that first", facts.owner.as_deref().unwrap_or("another process")))
         }
-        Action::ResumeRun if !facts.resumable => Err("nothing is left to send".to_owned()),
+        Action::ResumeRun | Action::ReDriveRun if !facts.resumable => Err("nothing is left to send".to_owned()),
         _ => Ok(()),
     }
 }

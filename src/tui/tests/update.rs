@@ -193,7 +193,7 @@ fn orgs_are_paused_and_revived_by_their_id() {
     assert_eq!(commands(&reactions), [Command::PauseOrg { org: OrgId(0) }]);
     let (ui, reactions) = after(&parked, &[Action::ReviveOrg]);
     assert_eq!(reactions, []);
-    assert_eq!(ui.toast.unwrap().text, "high-prio is not parked, paused or failing");
+    assert_eq!(ui.toast.unwrap().text, "high-prio is not parked, paused or failing; select batch first, by ↓");
 }
 
 #[test]

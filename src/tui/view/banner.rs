@@ -103,6 +103,15 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
             let resume = resumed_by(ui);
             Some(banner(Weight::Waiting, format!("INCOMPLETE{because} · {left} requests left: {resume} · {quit}")))
         }
+        _ if ui.is_cut_off(snapshot) => {
+            let flying = match counts.in_flight {
+                0 => String::new(),
+                n => format!("; {} were in flight and may be charged", format::count(n)),
+            };
+            let resume = resumed_by(ui);
+            let text = format!("CUT OFF: nobody drives it{flying} · {left} requests left: {resume} · {quit}");
+            Some(banner(Weight::Waiting, text))
+        }
         _ if ui.engine_gone => Some(banner(
             Weight::Needy,
             format!("THE ENGINE HAS ENDED: what was saved is safe, the run can be resumed · {quit}"),
@@ -236,7 +245,9 @@ fn parked(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
             let rest = if others { " · its work goes to the others" } else { "" };
             let key = harmless(&org.key_env);
             let selected = ui.selected_org(snapshot).is_some_and(|selected| selected.id == org.id);
-            let parts = [revival(ui, selected), if key.is_empty() { String::new() } else { format!("its key: {key}") }];
+            // The simulated API has keys that no variable holds.
+            let is_variable = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let parts = [revival(ui, selected), if is_variable { format!("its key: {key}") } else { String::new() }];
             let parts: String = parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
             format!("{label} IS PARKED: {}{parts}{rest}", why.as_str())
         }

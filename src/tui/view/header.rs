@@ -8,6 +8,7 @@ use crate::model::Snapshot;
 use crate::model::snapshot::RunView;
 use crate::report::format;
 use crate::report::text::{self, harmless};
+use crate::tui::backstage::Driver;
 use crate::tui::state::shown_run;
 
 use super::layout::{Density, Layout};
@@ -54,7 +55,7 @@ const SPARK_MAX: usize = 40;
 
 fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, run: &RunView, density: Density) {
     let theme = scene.theme;
-    let word = words::status(run.status);
+    let word = words::run(scene.ui, scene.snapshot, run);
     let width = usize::from(area.width);
     let right = if density == Density::Minimal {
         format::share(run.counts.done(), run.counts.total)
@@ -95,6 +96,7 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
     let (mut used, mut rows) = (0, 1);
     let mut line: Vec<Span<'static>> = Vec::new();
     let in_batches = run.n_in_batches();
+    let cut_off = scene.ui.is_cut_off(scene.snapshot);
     let mut parts: Vec<_> = bars::parts(&run.counts).into_iter().zip(theme.outcomes).collect();
     parts.insert(parts.len() - 1, (('·', "in batches", in_batches), theme.info));
     for ((glyph, name, n), style) in parts {
@@ -108,6 +110,7 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
         if n == 0 && !always {
             continue;
         }
+        let name = if name == "in flight" && cut_off { "were in flight" } else { name };
         let figure = format::count(n);
         let width = text::width(name) + figure.len() + 6;
         if used > 0 && used + width > usize::from(area.width) + 3 && rows < 2 {
@@ -129,9 +132,14 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
 fn figures(scene: &Scene<'_>, run: &RunView, short: bool) -> Vec<Vec<Span<'static>>> {
     let theme = scene.theme;
     let named = |name: &str, value: String| vec![styled(format!("{name} "), theme.dim), styled(value, theme.text)];
-    let over = run.status.is_over();
+    let over = run.status.is_over() || scene.ui.is_cut_off(scene.snapshot);
     let age = if over { 0 } else { scene.ui.age_ms(scene.now) };
-    let mut out = vec![vec![styled(format::rate(run.rate), theme.strong)]];
+    // Where another process drives it, a rate is known once two of its states were seen.
+    let rate = match run.rate {
+        0.0 if scene.ui.driver == Driver::Elsewhere => "–/s".to_owned(),
+        rate => format::rate(rate),
+    };
+    let mut out = vec![vec![styled(rate, theme.strong)]];
     if over {
         out.clear();
     } else {

@@ -7,6 +7,7 @@ use crate::model::Counts;
 use crate::model::snapshot::{BatchesView, RunView};
 use crate::report::fixtures;
 use crate::tui::action::{Action, Context, registry};
+use crate::tui::backstage::Driver;
 use crate::tui::update::{Msg, update};
 
 /// The first words of the title of each picture.
@@ -155,5 +156,60 @@ fn a_text_can_be_read_to_its_last_word_by_lines_and_by_pages() {
         assert!(shown.contains("the last word"), "{keys:?}\n{shown}");
         update(&mut ui, Msg::Act(Action::First), &Snapshot::default(), Mono::ZERO);
         assert!(matches!(ui.overlay, Some(Overlay::Reader { scroll: 0, .. })));
+    }
+}
+
+#[test]
+fn the_key_that_revives_names_the_org_to_select_when_another_one_is_meant() {
+    let snapshot = fixtures::parked_auth();
+    let ui = pressed(&snapshot, (80, 24), &[Action::ReviveOrg]);
+    let said = ui.toast.unwrap().text;
+    assert!(said.contains("high-prio is not parked") && said.contains("select batch first, by ↓"), "{said}");
+}
+
+/// A run as the disk has it: no window, no limit, no course.
+fn from_the_disk() -> Snapshot {
+    let mut snapshot = fixtures::busy();
+    for org in &mut snapshot.orgs {
+        org.condition = crate::model::snapshot::Condition::Idle;
+        (org.course, org.latencies, org.rate) = (Default::default(), Default::default(), 0.0);
+        (org.headroom, org.latency_p50_ms, org.latency_p95_ms) = (None, 0, 0);
+        org.windows.clear();
+        org.limiters.clear();
+    }
+    let run = &mut snapshot.runs[0];
+    (run.rate, run.eta_ms, run.course) = (0.0, None, Default::default());
+    snapshot
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_not_said_to_run_and_names_the_keys_that_resume_it() {
+    let snapshot = from_the_disk();
+    let ui = UiState { driver: Driver::Nobody, engine_gone: true, ..UiState::default() };
+    let shown = screen(&snapshot, ui, (120, 40));
+    for said in
+        ["! cut off", "CUT OFF: nobody drives it; 296 were in flight", "1 and r resume it", "were in flight 296"]
+    {
+        assert!(shown.contains(said), "{said}\n{shown}");
+    }
+    for lie in ["● running", "ENGINE HAS ENDED", "eta", "○ idle", "0/s", "no answer yet"] {
+        assert!(!shown.contains(lie), "{lie}\n{shown}");
+    }
+    let ui = UiState { driver: Driver::Nobody, size: (120, 40), ..UiState::default() };
+    for action in [Action::PauseOrg, Action::PauseRun, Action::CapUp] {
+        let why = crate::tui::valid::valid(action, &ui, &snapshot).unwrap_err();
+        assert_eq!(why, "nobody drives the run; go on with it first: 1, then r");
+    }
+}
+
+#[test]
+fn a_run_that_is_only_watched_says_what_is_not_known_here() {
+    let ui = UiState { driver: Driver::Elsewhere, ..UiState::default() };
+    let shown = screen(&from_the_disk(), ui, (120, 40));
+    for said in ["driven elsewhere", "kept where the run is driven", "none seen here", "–/s"] {
+        assert!(shown.contains(said), "{said}\n{shown}");
+    }
+    for lie in [" 0/s", "○ idle", "no answer yet", "0s"] {
+        assert!(!shown.contains(lie), "{lie}\n{shown}");
     }
 }

@@ -156,7 +156,11 @@ impl Row<'_> {
             }
         }
         let (p50, p95) = (format::latency(self.org.latency_p50_ms), format::latency(self.org.latency_p95_ms));
-        parts.extend([format::money(totals.cost), format!("p50 {p50} p95 {p95}")]);
+        parts.push(format::money(totals.cost));
+        // Answers of sub-batches have no latency that is one of the org.
+        if self.org.latency_p50_ms > 0 {
+            parts.push(format!("p50 {p50} p95 {p95}"));
+        }
         if let Some(limiter) = self.org.limiters.first() {
             parts.push(format!("room by {}", words::limiter(limiter.limiter)));
         }

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 
 use crate::model::snapshot::{Condition, OrgView, RunView};
-use crate::model::{RunStatus, limits::Limiter};
+use crate::model::{RunStatus, Snapshot, limits::Limiter};
 use crate::report::format;
 use crate::report::text::{harmless, width};
 use crate::tui::action::Action;
@@ -89,7 +89,16 @@ pub fn revival(ui: &UiState, selected: bool) -> String {
 }
 
 /// What an org does, as the live screen says it: with what brings it back. Waits are aged by the age of the picture.
+///
+/// What an org does is only known where its run is driven.
 pub(super) fn org(scene: &Scene<'_>, org: &OrgView, selected: bool) -> Word {
+    match scene.ui.driver {
+        Driver::Elsewhere if !scene.ui.is_over(scene.snapshot) => {
+            return Word::new('○', Weight::Quiet, "driven elsewhere", "its window and limits are known there");
+        }
+        Driver::Nobody => return Word::new('○', Weight::Quiet, "at rest", "nobody drives the run"),
+        _ => {}
+    }
     condition(org, scene.ui.age_ms(scene.now), revival(scene.ui, selected))
 }
 
@@ -147,6 +156,11 @@ pub fn status(status: RunStatus) -> Word {
     }
 }
 
+/// What the run that is shown does: one that nobody drives does nothing, whatever its state said last.
+pub fn run(ui: &UiState, snapshot: &Snapshot, run: &RunView) -> Word {
+    if ui.is_cut_off(snapshot) { Word::new('!', Weight::Waiting, "cut off", "") } else { status(run.status) }
+}
+
 /// The paths that a run's requests go, with their numbers where there is room: the path that was chosen for the run is not
 /// the whole truth when some of them go the other way.
 pub fn paths(run: &RunView, numbers: bool) -> String {
@@ -162,7 +176,8 @@ pub fn paths(run: &RunView, numbers: bool) -> String {
 
 /// The rate of an org; of a run that is over there is none.
 pub(super) fn rate(scene: &Scene<'_>, org: &OrgView) -> String {
-    if scene.ui.is_over(scene.snapshot) { "–".to_owned() } else { format::rate(org.rate) }
+    let is_known = scene.ui.driver == Driver::Here && !scene.ui.is_over(scene.snapshot);
+    if is_known { format::rate(org.rate) } else { "–".to_owned() }
 }
 
 /// A limiter's name, short enough for a gauge.

@@ -11,7 +11,7 @@ use crate::tui::theme::Theme;
 use crate::tui::view::{put, styled};
 
 use super::axis::{self, Bar, LABELS, Scale};
-use super::titled;
+use super::{titled, unseen};
 
 /// Fewest rows that it needs.
 pub const ROWS_MIN: u16 = 5;
@@ -59,6 +59,11 @@ pub fn render(buf: &mut Buffer, area: Rect, run: &RunView, budget: Option<Money>
     let columns = usize::from(body.width.saturating_sub(LABELS));
     if body.height < ROWS_MIN - 1 || columns < 16 {
         return;
+    }
+    if run.course.steps.is_empty() {
+        let what =
+            if run.cost > Money::ZERO { "its course is kept where the run is driven" } else { "nothing paid yet" };
+        return unseen(buf, body, what, theme);
     }
     let times = timeline(run, columns);
     let mut bars = bars(run, &times, end.unwrap_or(run.cost), if over { theme.bad } else { theme.dim }, theme);

@@ -11,7 +11,7 @@ use crate::tui::theme::Theme;
 use crate::tui::view::{put, styled};
 
 use super::axis::{self, Bar, LABELS, Scale};
-use super::titled;
+use super::{titled, unseen};
 
 /// Fewest rows that it needs.
 pub const ROWS_MIN: u16 = 6;
@@ -32,10 +32,18 @@ pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
     let mut says: Vec<String> =
         percentiles.iter().map(|(name, ms)| format!("{name} {}", format::latency(*ms))).collect();
     says.push(format!("{} answers", format::count(n)));
-    let says = if n == 0 { "no answer yet".to_owned() } else { says.join(" · ") };
+    let says = match (n, org.totals.n_ok) {
+        (0, 0) => "no answer yet".to_owned(),
+        (0, _) => "of the sync path".to_owned(),
+        _ => says.join(" · "),
+    };
     let body = titled(buf, area, &format!("latency of {}", harmless(&org.label)), &says, theme);
     let columns = usize::from(body.width.saturating_sub(LABELS));
-    let Some(drawn) = Drawn::of(&org.latencies, columns) else { return };
+    let Some(drawn) = Drawn::of(&org.latencies, columns) else {
+        // Those of sub-batches are ages, and those of a run that is only looked at are not here.
+        let what = if n == 0 && org.totals.n_ok > 0 { "none seen here" } else { "" };
+        return unseen(buf, body, what, theme);
+    };
     if body.height < ROWS_MIN - 1 {
         return;
     }

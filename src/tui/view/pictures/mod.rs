@@ -26,6 +26,12 @@ use crate::tui::theme::Theme;
 
 use super::{put, styled};
 
+/// What stands in place of a picture that nothing was seen for.
+pub(super) fn unseen(buf: &mut Buffer, body: Rect, what: &str, theme: &Theme) {
+    let text = text::cut(what, usize::from(body.width).saturating_sub(1)).into_owned();
+    put(buf, body, 0, [styled(format!(" {text}"), theme.dim)]);
+}
+
 /// Draws the line above a picture, `── name · what it says ───`, and returns what is below it. What it says is cut first.
 pub(super) fn titled(buf: &mut Buffer, area: Rect, name: &str, says: &str, theme: &Theme) -> Rect {
     let columns = usize::from(area.width);

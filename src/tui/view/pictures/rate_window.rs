@@ -11,7 +11,7 @@ use crate::tui::theme::Theme;
 use crate::tui::view::{put, styled};
 
 use super::axis::{self, Bar, LABELS, Scale};
-use super::titled;
+use super::{titled, unseen};
 
 /// Fewest rows that it needs.
 pub const ROWS_MIN: u16 = 7;
@@ -43,6 +43,12 @@ pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
     let steps = &org.course.steps;
     let each = axis::steps_a_column(steps.len(), columns);
     let drawn: Vec<Column> = steps.chunks(each).map(|chunk| column(chunk, org.course.step_s)).collect();
+    if steps.is_empty() {
+        let body = titled(buf, area, &harmless(&org.label), "rate and window", theme);
+        // A run that is only looked at has a past, and its course is not here.
+        let what = if org.totals.n_ok > 0 { "kept where the run is driven" } else { "nothing seen yet" };
+        return unseen(buf, body, what, theme);
+    }
     let body = titled(buf, area, &harmless(&org.label), &says(org), theme);
     if body.height < ROWS_MIN - 1 || columns < 8 {
         return;
