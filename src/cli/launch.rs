@@ -125,7 +125,6 @@ impl Ready {
             prior_waits: state.time_ms.clone(),
             tariff,
             limits,
-            others_today: setup.others_today(&run.run_id),
             can_move: true,
             is_pilot: only.is_some(),
             prior_attempts: state.attempts,
@@ -143,22 +142,10 @@ impl Ready {
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };
-        let others_today = setup.watches_others(&run.run_id);
+        let day = setup.day_ledger(&run.run_id)?;
         let may_batch = Some((run.nonce, setup.batch.clone()));
-        let run = RunSpec {
-            facts,
-            input: indexed.input,
-            last,
-            keys,
-            dir,
-            cache,
-            writer,
-            state,
-            batch,
-            may_batch,
-            others_today,
-            only,
-        };
+        let run =
+            RunSpec { facts, input: indexed.input, last, keys, dir, cache, writer, state, batch, may_batch, day, only };
         Ok(Specs { engine, run, memory })
     }
 }

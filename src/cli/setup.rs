@@ -1,17 +1,17 @@
 //! Settings, and what is made of them before a run: keys, client, catalog, scrubber.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::api::batches::BatchTransport;
 use crate::api::{HttpTransport, Transport};
 use crate::catalog::Catalog;
 use crate::config::{ConfigText, Env, Overrides, Paths, Settings};
-use crate::engine::OthersToday;
+use crate::engine::{DayClaim, DayGrant, DayLedger};
 use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, Scrubber, WireSettings};
-use crate::store::{Listed, list_runs, stamp};
+use crate::store::{Spend, stamp};
 
 use super::args::DriveArgs;
 use super::deadline;
@@ -41,6 +41,8 @@ pub(crate) struct Setup {
     pub scrubber: Scrubber,
     /// Directory of the cache; `None` when it is off.
     pub cache_dir: Option<PathBuf>,
+    /// Where the ledger of the day is; `None` for runs that cost nothing.
+    pub data_dir: Option<PathBuf>,
     /// Parent of new run directories.
     pub runs_dir: PathBuf,
     /// Directory of log files.
@@ -101,6 +103,7 @@ impl Setup {
         setup.catalog = Arc::new(catalog(settings.catalog_file.as_deref())?);
         setup.history_dir = Some(settings.cache_dir);
         setup.cache_dir = cache_dir;
+        setup.data_dir = Some(Paths::of_user().map_err(Failure::usage)?.data_dir);
         setup.runs_dir = settings.runs_dir;
         setup.log_dir = settings.log_dir;
         setup.group_commit = settings.group_commit;
@@ -113,19 +116,26 @@ impl Setup {
         Ok(setup)
     }
 
-    /// What other runs of this user have spent today; nothing when no day is limited.
-    pub(crate) fn others_today(&self, run_id: &str) -> Money {
-        match self.limits.per_day {
-            Some(_) => spent_today(&self.runs_dir, run_id),
-            None => Money::ZERO,
-        }
-    }
-
-    /// The same, to be asked again while the run goes on.
-    pub(crate) fn watches_others(&self, run_id: &str) -> Option<OthersToday> {
-        self.limits.per_day?;
-        let (runs_dir, run_id) = (self.runs_dir.clone(), run_id.to_owned());
-        Some(Arc::new(move || spent_today(&runs_dir, &run_id)))
+    /// Takes a run's claims to what all runs of this user may cost in a day. Without a limit a ledger that cannot be opened is
+    /// said in the log, and nothing more.
+    pub(crate) fn day_ledger(&self, run_id: &str) -> Result<Option<DayLedger>, Failure> {
+        let Some(dir) = &self.data_dir else { return Ok(None) };
+        let spend = match Spend::open(dir) {
+            Ok(spend) => Mutex::new(spend),
+            Err(error) if self.limits.per_day.is_some() => {
+                return Err(Failure::usage(format!("per-day-usd cannot be kept: {error}")));
+            }
+            Err(error) => {
+                tracing::warn!("what this run costs will not count for a day's limit: {error}");
+                return Ok(None);
+            }
+        };
+        let run_id = run_id.to_owned();
+        Ok(Some(Arc::new(move |claim: &DayClaim| {
+            let mut spend = spend.lock().unwrap_or_else(PoisonError::into_inner);
+            let taken = spend.claim(&run_id, &claim.day, claim.spent, claim.wanted, claim.limit);
+            taken.map(|(others, granted)| DayGrant { others, granted }).map_err(|error| error.to_string())
+        })))
     }
 
     /// As for a run without any option, to speak to the orgs.
@@ -149,6 +159,7 @@ impl Setup {
             history_dir: None,
             scrubber,
             cache_dir: None,
+            data_dir: None,
             runs_dir: PathBuf::new(),
             log_dir: PathBuf::new(),
             group_commit: Duration::from_millis(10),
@@ -157,23 +168,6 @@ impl Setup {
             authorized: None,
         })
     }
-}
-
-/// What the runs in a directory but one have spent today, what they have in doubt and out included, as their last states
-/// say. A run that cannot be read, and
-/// one that is kept elsewhere, is not seen.
-fn spent_today(runs_dir: &Path, but: &str) -> Money {
-    let mut today = stamp::to_string(stamp::now());
-    today.truncate("2026-11-29".len());
-    let runs = list_runs(runs_dir).unwrap_or_default();
-    let spent = |listed: &Listed| {
-        let peek = listed.run.as_ref().ok().filter(|peek| peek.run.run_id != but)?;
-        let books = &peek.state.books;
-        // Of a run that ended without a word it is in doubt, and of one that is at work it may be paid any moment.
-        let out = if peek.state.status.is_over() { Money::ZERO } else { books.out };
-        Some(books.on_day(&today) + out)
-    };
-    runs.iter().filter_map(spent).sum()
 }
 
 /// The authorised cost, as it was given.

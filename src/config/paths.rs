@@ -11,6 +11,8 @@ use super::error::ConfigError;
 pub struct Paths {
     /// The config file that is read when no other is named; it need not exist.
     pub config_file: PathBuf,
+    /// Directory of what is kept beside the run directories.
+    pub data_dir: PathBuf,
     /// Parent of the run directories.
     pub runs_dir: PathBuf,
     /// Directory of the answer cache.
@@ -32,6 +34,7 @@ impl Paths {
         let home = directories::BaseDirs::new().ok_or(ConfigError::NoHome)?.home_dir().to_owned();
         Ok(Paths {
             config_file: dirs.config_dir().join("config.toml"),
+            data_dir: dirs.data_dir().to_owned(),
             runs_dir: dirs.data_dir().join("runs"),
             cache_dir: dirs.cache_dir().to_owned(),
             // Only Linux has a directory for state; elsewhere logs go with the data.
@@ -46,6 +49,7 @@ impl Paths {
         let at = |name: &str| PathBuf::from(root).join(name);
         Paths {
             config_file: at("config.toml"),
+            data_dir: at("data"),
             runs_dir: at("runs"),
             cache_dir: at("cache"),
             log_dir: at("logs"),

@@ -11,9 +11,10 @@
 
 use crate::model::books::Limits;
 use crate::model::snapshot::BudgetView;
-use crate::model::{Money, OrgId, Wall};
+use crate::model::{Money, Now, OrgId, Wall};
 
-use super::ledger::Ledger;
+use super::day::{Day, DayClaim};
+use super::ledger::{Ledger, day_of};
 
 /// Shares of the limit at which something is said, in percent.
 const STEPS: [u8; 3] = [60, 80, 95];
@@ -24,8 +25,8 @@ pub(crate) struct Budget {
     limits: Limits,
     /// Limits by org, in the order of the orgs.
     of_orgs: Vec<Option<Money>>,
-    /// What other runs spent today, may have spent and have out, as far as it is known.
-    others_today: Money,
+    /// What all runs may cost in a day.
+    pub(crate) day: Day,
     /// The highest ratio of what an answer cost to what was reserved for it, in thousandths; 0 while none was above 1.
     dearer: u64,
     /// The highest step that was said.
@@ -36,15 +37,28 @@ pub(crate) struct Budget {
     pub(crate) blocked: Option<Blocked>,
 }
 
-/// The limit that keeps the next request from going out, in words.
+/// What keeps the next request from going out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Blocked(pub(crate) String);
+pub(crate) struct Blocked {
+    /// The limit, in words.
+    pub(crate) limit: String,
+    /// It may go as soon as so much of the day is claimed, which is not refused yet.
+    pub(crate) needs: Option<Money>,
+}
+
+impl Blocked {
+    /// By a limit that is reached.
+    pub(crate) fn by(limit: String) -> Blocked {
+        Blocked { limit, needs: None }
+    }
+}
 
 impl Budget {
     /// A budget over these orgs.
     pub(crate) fn new(limits: Limits, labels: &[String]) -> Budget {
         let of_orgs = labels.iter().map(|label| limits.of_orgs.get(label).copied()).collect();
-        Budget { limits, of_orgs, ..Budget::default() }
+        let day = Day::new(limits.per_day);
+        Budget { limits, of_orgs, day, ..Budget::default() }
     }
 
     /// The limits.
@@ -73,11 +87,6 @@ impl Budget {
         self.dearer
     }
 
-    /// Notes what other runs spent today.
-    pub(crate) fn others_spent(&mut self, today: Money) {
-        self.others_today = today;
-    }
-
     /// Whether an org may be sent `n` requests that cost so much at the most.
     pub(crate) fn admits(&self, ledger: &Ledger, org: OrgId, n: u64, at_most: Money, now: Wall) -> Result<(), Blocked> {
         let at_most = self.raised(at_most);
@@ -87,7 +96,7 @@ impl Budget {
         if sums.spent + sums.doubt + ledger.doubt_of_nobody() + self.raised(sums.reserved) + at_most <= *limit {
             return Ok(());
         }
-        Err(Blocked(format!("the org's max-cost-usd of {limit}")))
+        Err(Blocked::by(format!("the org's max-cost-usd of {limit}")))
     }
 
     /// Whether the run may send so much, whoever takes it.
@@ -96,20 +105,32 @@ impl Budget {
         if let Some(most) = self.limits.max_requests
             && ledger.n_sent() + n > most
         {
-            return Err(Blocked(format!("max-requests of {most}")));
+            return Err(Blocked::by(format!("max-requests of {most}")));
         }
         if let Some(limit) = self.limits.max_cost
             && ledger.committed() + out + at_most > limit
         {
-            return Err(Blocked(format!("max-cost of {limit}")));
+            return Err(Blocked::by(format!("max-cost of {limit}")));
         }
-        if let Some(limit) = self.limits.per_day {
-            let today = self.others_today + ledger.committed_on_day_of(now);
-            if today + out + at_most > limit {
-                return Err(Blocked(format!("per-day-usd of {limit}")));
-            }
+        if self.limits.per_day.is_some() {
+            self.day.admits(ledger.committed_on_day_of(now) + out + at_most, day_of(now))?;
         }
         Ok(())
+    }
+
+    /// The claim to the day that is due, if one is.
+    pub(crate) fn claim(&mut self, ledger: &Ledger, now: Now) -> Option<DayClaim> {
+        let needs = self.blocked.as_ref().and_then(|blocked| blocked.needs);
+        if !self.day.is_look_due(needs.is_some(), now.mono) {
+            return None;
+        }
+        let own = self.own_today(ledger, now.wall);
+        self.day.claim(own, needs, day_of(now.wall), now.mono)
+    }
+
+    /// What the run has spent today, may have spent, and has out.
+    pub(crate) fn own_today(&self, ledger: &Ledger, now: Wall) -> Money {
+        ledger.committed_on_day_of(now) + self.raised(ledger.reserved())
     }
 
     /// A reservation, by what answers have shown.
@@ -169,7 +190,7 @@ impl Budget {
             BudgetView {
                 max_cost: self.limits.max_cost,
                 per_day: self.limits.per_day,
-                spent_today: self.others_today + ledger.committed_on_day_of(now),
+                spent_today: self.day.others(day_of(now)) + ledger.committed_on_day_of(now),
                 max_requests: self.limits.max_requests,
                 n_sent: ledger.n_sent(),
                 ms_left: self.ms_left(now),
@@ -177,7 +198,11 @@ impl Budget {
                 in_doubt: doubt,
                 reserved: ledger.reserved(),
                 offers_batch: self.offers_batch,
-                blocked: self.blocked.as_ref().map(|Blocked(limit)| limit.clone()),
+                blocked: self
+                    .blocked
+                    .as_ref()
+                    .filter(|blocked| blocked.needs.is_none())
+                    .map(|blocked| blocked.limit.clone()),
             }
         })
     }

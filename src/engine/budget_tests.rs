@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::catalog::Catalog;
+use crate::engine::day::DayGrant;
 use crate::engine::ledger::Answer;
 use crate::model::books::Doubtful;
 use crate::model::{Books, Outcome, Route, Usage};
@@ -57,7 +58,8 @@ fn an_org_at_its_limit_leaves_the_work_to_the_others() {
 #[test]
 fn a_day_counts_what_other_runs_spent() {
     let (mut budget, ledger) = (budget(Limits { per_day: Some(usd(500)), ..Limits::default() }), ledger());
-    budget.others_spent(usd(480));
+    budget.day.share();
+    budget.day.granted(day_of(NOW), Ok(DayGrant { others: usd(480), granted: usd(20) }));
     assert!(budget.admits(&ledger, A, 1, usd(21), NOW).is_err());
     assert_eq!(budget.admits(&ledger, A, 1, usd(20), NOW), Ok(()));
 }

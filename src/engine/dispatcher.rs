@@ -8,7 +8,9 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{mpsc, watch};
 
-use crate::model::{ApiError, Level, Money, Mono, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble, Usage};
+use crate::model::{
+    ApiError, Level, Money, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble, Usage,
+};
 use crate::store::{AuditEvent, Job, LineMeta, Record, StateFile, StoreError, journal};
 
 use super::alarm::Alarm;
@@ -19,6 +21,7 @@ use super::event::{Effect, Event};
 use super::handle::{COMMAND_QUEUE, CommandRequest, EngineHandle};
 use super::hands::Run;
 use super::keep;
+use super::ledger::day_of;
 use super::preflight;
 use super::publish::Publisher;
 use super::reduce::{next_wake, reduce};
@@ -122,6 +125,7 @@ impl Dispatcher {
             reduce(&mut self.state, std::iter::from_fn(|| batch.pop()), now, effects);
             self.perform(effects);
             self.keep_state_files(now.mono);
+            self.claim_days(now);
             self.publish(false);
             if self.runs.iter().all(|run| run.end.is_some()) {
                 break;
@@ -297,11 +301,21 @@ impl Dispatcher {
                 continue;
             }
             self.keep_promise(ix, now);
-            let shared = self.shared.clone();
             let run = &mut self.runs[ix];
             run.status_written = Some(status);
             run.state_written = now;
-            run.ask_about_others(&shared, now);
+        }
+    }
+
+    /// Claims what runs need of the day.
+    fn claim_days(&mut self, now: Now) {
+        for (run, hands) in self.state.runs.iter_mut().zip(&self.runs) {
+            if hands.end.is_none()
+                && !run.status.is_over()
+                && let Some(claim) = run.budget.claim(&run.ledger, now)
+            {
+                hands.claim(day_of(now.wall), claim, &self.shared);
+            }
         }
     }
 
@@ -341,7 +355,9 @@ impl Dispatcher {
     fn rest(&mut self, slot: RunSlot, exit_code: u8) {
         let file = self.state_file(slot.ix(), Some(exit_code));
         let counts = self.state.runs[slot.ix()].queue.counts();
+        let last = self.state.runs[slot.ix()].last_claim(self.shared.clock.now().wall);
         let run = &mut self.runs[slot.ix()];
+        let day = run.day.take();
         run.store(Job::State(Box::new(file)));
         let Some(writer) = run.writer.take() else { return };
         let closed = self.closed.0.clone();
@@ -349,6 +365,8 @@ impl Dispatcher {
         let alarm = Alarm::new(&self.shared.events);
         tokio::task::spawn_blocking(move || {
             let _alarm = alarm;
+            // What is not needed any more is given back. One that fails stays as it is, above the truth.
+            let _ = day.map(|ledger| ledger(&last));
             let _ = closed.send(RunEnd { slot, exit_code, counts, closed: writer.close() });
         });
     }

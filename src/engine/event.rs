@@ -13,6 +13,7 @@ use crate::model::{
 use crate::store::Record;
 
 use super::batch::{BatchEffect, BatchEvent, BatchPlan};
+use super::day::DayGrant;
 
 /// Something that has happened.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub(crate) enum Event {
     StoreHealed { run: RunSlot },
     /// The oldest state with a ceiling of what may be in doubt that was not known to be durable is so.
     PromiseKept { run: RunSlot },
-    /// What other runs have spent today.
-    OthersSpent { run: RunSlot, today: Money },
+    /// What came of a claim to a day, by its number since 1970.
+    DayGranted { run: RunSlot, day: i64, grant: Result<DayGrant, String> },
     /// The sub-batches for what is left of a run are planned; or why they cannot be.
     BatchPlanned { run: RunSlot, plan: Result<Box<BatchPlan>, String> },
     /// Something has happened to a sub-batch.

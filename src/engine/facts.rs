@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::model::Route;
 use crate::model::books::{Books, Limits};
 use crate::model::snapshot::OrgTotals;
-use crate::model::{Money, Route};
 
 use super::ledger::Tariff;
 
@@ -36,8 +36,6 @@ pub struct RunFacts {
     pub tariff: Tariff,
     /// What it may cost and do at most.
     pub limits: Limits,
-    /// What other runs have spent today.
-    pub others_today: Money,
     /// What earlier sessions waited for, in milliseconds.
     pub prior_waits: BTreeMap<String, u64>,
     /// Time in which earlier sessions ran.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
@@ -16,17 +15,15 @@ use crate::store::{Job, Last, StateFile, StoreError, StoreEvent, Writer};
 
 use super::alarm::Alarm;
 use super::batch;
+use super::day::{DayClaim, DayLedger};
 use super::event::Event;
 use super::load::Sizes;
 use super::preflight::{self, Want};
 use super::promise::Promise;
 use super::queue::{Place, Queue};
-use super::spec::{OthersToday, RunEnd, RunSpec};
+use super::spec::{RunEnd, RunSpec};
 use super::state::State;
 use super::worker::{RunWork, Shared};
-
-/// Between two looks at what other runs have spent.
-const OTHERS_EVERY: Duration = Duration::from_secs(30);
 
 /// A run's hands: its worker context, its writer, its attempts under way.
 pub(super) struct Run {
@@ -44,9 +41,8 @@ pub(super) struct Run {
     pub(super) carries: Option<(Arc<dyn BatchTransport>, Scrubber)>,
     /// As [`RunSpec::may_batch`].
     pub(super) may_batch: Option<(String, BatchSettings)>,
-    pub(super) others_today: Option<OthersToday>,
-    /// When others were asked about last.
-    pub(super) others_asked: Mono,
+    /// As [`RunSpec::day`].
+    pub(super) day: Option<DayLedger>,
     pub(super) end: Option<RunEnd>,
 }
 
@@ -80,6 +76,9 @@ impl Run {
         template.heartbeat_at = shared.clock.now().wall;
         template.save(spec.dir.path())?;
         state.runs[slot.ix()].promise = Some(promise);
+        if spec.day.is_some() {
+            state.runs[slot.ix()].budget.day.share();
+        }
         let events = shared.events.clone();
         let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
         Ok(Run {
@@ -93,8 +92,7 @@ impl Run {
             batch: None,
             carries,
             may_batch: spec.may_batch,
-            others_today: spec.others_today,
-            others_asked: Mono::ZERO,
+            day: spec.day,
             end: None,
         })
     }
@@ -139,19 +137,15 @@ impl Run {
         });
     }
 
-    /// Asks now and then what other runs have spent today.
-    pub(super) fn ask_about_others(&mut self, shared: &Shared, now: Mono) {
-        let Some(others) = self.others_today.clone() else { return };
-        if now.since(self.others_asked) < OTHERS_EVERY {
-            return;
-        }
-        self.others_asked = now;
+    /// Claims of the day, on a thread where that may wait for the disk.
+    pub(super) fn claim(&self, day: i64, claim: DayClaim, shared: &Shared) {
+        let Some(ledger) = self.day.clone() else { return };
         let (events, run) = (shared.events.clone(), self.work.slot);
         // What a day may cost could not be held without it.
         let alarm = Alarm::new(&events);
         tokio::task::spawn_blocking(move || {
             let _alarm = alarm;
-            events.send(Event::OthersSpent { run, today: others() })
+            events.send(Event::DayGranted { run, day, grant: ledger(&claim) })
         });
     }
 

@@ -29,6 +29,7 @@
 //! | `admit` | which org takes it |
 //! | `ledger` | nothing: it counts what is reserved, paid, and perhaps paid |
 //! | `budget` | whether one more request may be paid for |
+//! | `day` | how much of a day's limit this run has claimed, and when it claims more |
 //! | `money` | what is said at a share of the budget, and whether the rest moves to batches |
 //! | `waits` | nothing: it adds up what a run waits for |
 //! | `promise` | how much a death of this process may leave in doubt |
@@ -49,6 +50,7 @@ mod budget;
 mod clock;
 mod command;
 mod course;
+mod day;
 mod dispatcher;
 mod event;
 mod facts;
@@ -86,9 +88,10 @@ mod window;
 mod worker;
 
 pub use batch::{BatchPlan, PlanError, Shape, harvest_file, plan as plan_batches};
+pub use day::{DayClaim, DayGrant, DayLedger};
 pub use dispatcher::start;
 pub use facts::RunFacts;
 pub use handle::EngineHandle;
 pub use ledger::Tariff;
 pub(crate) use ledger::{at_most, date, day_of};
-pub use spec::{EngineSpec, OthersToday, RunEnd, RunSpec, Started};
+pub use spec::{EngineSpec, RunEnd, RunSpec, Started};

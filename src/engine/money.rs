@@ -2,7 +2,6 @@
 
 use crate::model::{CommandOutcome, Family, Level, Money, Now, OrgId, RunSlot, RunStatus};
 
-use super::budget::Blocked;
 use super::event::Effect;
 use super::state::{RunState, State};
 
@@ -71,7 +70,7 @@ pub(super) fn nobody_takes(state: &mut State, slot: RunSlot, now: Now) -> bool {
 /// Why the run ends with its budget.
 pub(super) fn used_up(run: &RunState) -> String {
     let (n_doubt, doubt) = run.ledger.in_doubt();
-    let limit = run.budget.blocked.as_ref().map_or("", |Blocked(limit)| limit.as_str());
+    let limit = run.budget.blocked.as_ref().map_or("", |blocked| blocked.limit.as_str());
     let mut text =
         format!("resume with a higher limit: the next request would pass {limit}: {} spent", run.ledger.spent());
     if n_doubt > 0 {

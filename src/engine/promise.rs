@@ -20,7 +20,7 @@ use crate::model::Mono;
 const SPAN: Duration = Duration::from_millis(400);
 
 /// The shortest time over which the rate of sending is measured: a burst is no rate.
-const MEASURE_OVER: Duration = Duration::from_millis(200);
+const MEASURE_OVER: Duration = Duration::from_millis(100);
 
 /// Between two states that lower the ceiling, and how long no call must have gone out, with none being answered, before
 /// there is no lease.
@@ -32,7 +32,8 @@ const QUIET: Duration = Duration::from_secs(1);
 /// The least lease, where caps allow as much.
 const LEAST: u64 = 16;
 
-/// A lease is at most so many times what can be out at once.
+/// A lease that did not last until the next one was durable is doubled, up to so many times what can be out at once, or what the
+/// rate would have it be.
 const MOST_TIMES: u64 = 2;
 
 /// What is counted under the ceiling.
@@ -137,9 +138,11 @@ impl Promise {
         if self.starved {
             self.active_at = Some(now);
         }
-        let lease = if self.starved { self.lease * 2 } else { by_rate.max(self.lease / 2) };
-        let capacity = capacity.max(1);
-        self.lease = lease.clamp(LEAST.min(capacity), (capacity * MOST_TIMES).max(LEAST.min(capacity)));
+        let lease = match self.starved {
+            true => (self.lease * 2).min(by_rate.max(capacity) * MOST_TIMES),
+            false => by_rate.max(self.lease / 2),
+        };
+        self.lease = lease.max(LEAST.min(capacity.max(1)));
         let room = self.wanted(open, now);
         self.asked = open.sum() + room;
         self.pending.push_back(self.asked);
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_what_goes_out_in_a_fraction_of_a_second_and_bounded_by_the_caps() {
+    fn a_lease_is_what_goes_out_in_a_fraction_of_a_second() {
         let lease = |rate: u64, capacity: u64| {
             let mut promise = leased();
             let mut sum = 0;
@@ -268,7 +271,8 @@ mod tests {
         assert!((80..=130).contains(&lease(250, 300)), "{}", lease(250, 300));
         assert_eq!(lease(10, 300), LEAST);
         assert!((4..=8).contains(&lease(10, 4)), "{}", lease(10, 4));
-        assert_eq!(lease(100_000, 50), 100);
+        // Nobody answers so fast but a test: a lease must last until the next one is durable.
+        assert!((38_000..=44_000).contains(&lease(100_000, 50)), "{}", lease(100_000, 50));
     }
 
     proptest! {

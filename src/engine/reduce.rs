@@ -74,7 +74,7 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
                 promise.kept();
             }
         }
-        Event::OthersSpent { run, today } => state.runs[run.ix()].budget.others_spent(today),
+        Event::DayGranted { run, day, grant } => state.runs[run.ix()].budget.day.granted(day, grant),
         Event::StoreHealed { run } => {
             if state.runs[run.ix()].store_trouble.take().is_some() {
                 let text = "the run directory takes outcomes again: going on".to_owned();

@@ -53,7 +53,9 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         }
     }
     let run = &state.runs[slot.ix()];
-    let blocked = run.status == RunStatus::Running && run.budget.blocked.is_some();
+    // What is only waited for is no end.
+    let is_final = run.budget.blocked.as_ref().is_some_and(|blocked| blocked.needs.is_none());
+    let blocked = run.status == RunStatus::Running && is_final;
     let quiet = run.queue.in_flight() == 0 && run.queue.counts().unsynced == 0 && !run.moving;
     if blocked && quiet && !batch::is_at_work(state, slot) && money::nobody_takes(state, slot, now) {
         if batch::fit(state, slot, now, effects) {

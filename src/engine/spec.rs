@@ -8,11 +8,12 @@ use crate::api::Transport;
 use crate::api::batches::BatchTransport;
 use crate::catalog::Catalog;
 use crate::model::snapshot::OrgTotals;
-use crate::model::{BatchSettings, Counts, DispatchSettings, Money, OrgSpec, RequestNo, RunSlot, Scrubber};
+use crate::model::{BatchSettings, Counts, DispatchSettings, OrgSpec, RequestNo, RunSlot, Scrubber};
 use crate::requests::Input;
 use crate::store::{Cache, Closed, Last, RunDir, StateFile, WriterSettings};
 
 use super::batch::BatchPlan;
+use super::day::DayLedger;
 use super::facts::RunFacts;
 use super::handle::EngineHandle;
 
@@ -58,12 +59,9 @@ pub struct RunSpec {
     pub only: Option<Vec<RequestNo>>,
     /// With what it would make batches of what waits: its nonce, and how they are driven.
     pub may_batch: Option<(String, BatchSettings)>,
-    /// Tells what other runs have spent today; asked now and then, on a thread where it may wait for the disk.
-    pub others_today: Option<OthersToday>,
+    /// Takes its claims to what all runs may cost in a day; `None` where it shares a day with nobody.
+    pub day: Option<DayLedger>,
 }
-
-/// Tells what other runs have spent today.
-pub type OthersToday = Arc<dyn Fn() -> Money + Send + Sync>;
 
 /// How a run came to rest.
 pub struct RunEnd {

@@ -16,12 +16,13 @@ use super::batch::BatchRun;
 use super::breaker::Breaker;
 use super::budget::Budget;
 use super::course::CourseState;
+use super::day::DayClaim;
 use super::event::Effect;
 use super::facts::RunFacts;
 use super::gate::Gate;
 use super::growth::Growth;
 use super::history::PerSecond;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, date, day_of};
 use super::load::Sizes;
 use super::pace::{Pace, easing};
 use super::preflight::Preflight;
@@ -241,7 +242,6 @@ impl State {
         self.batches.push(None);
         let labels: Vec<String> = self.orgs.iter().map(|org| org.label.clone()).collect();
         let mut budget = Budget::new(facts.limits.clone(), &labels);
-        budget.others_spent(facts.others_today);
         budget.knows(facts.prior.dearer);
         self.runs.push(RunState {
             slot,
@@ -414,6 +414,12 @@ impl RunState {
     /// The books as they are to be kept.
     pub(crate) fn books(&self) -> Books {
         Books { dearer: self.budget.dearer(), ..self.ledger.books() }
+    }
+
+    /// The claim of a run that has come to rest: what it spent, may have spent, and leaves at the API.
+    pub(crate) fn last_claim(&self, now: Wall) -> DayClaim {
+        let spent = self.budget.own_today(&self.ledger, now);
+        DayClaim { day: date(day_of(now)), spent, wanted: spent, limit: None }
     }
 
     /// The most that a request can cost on the sync path.

@@ -145,7 +145,6 @@ impl Core {
             prior_waits: Default::default(),
             tariff: Vec::new(),
             limits: Default::default(),
-            others_today: Money::ZERO,
             prior_wall: Duration::ZERO,
             absent_orgs: Vec::new(),
             prior_attempts: [0; 5],

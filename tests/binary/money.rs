@@ -10,6 +10,11 @@ fn state(place: &Place, run: &str) -> Value {
     serde_json::from_slice(&fs::read(place.path(run).join("state.json")).unwrap()).unwrap()
 }
 
+/// As [`state`], once it is there.
+fn state_of(place: &Place, run: &str) -> Option<Value> {
+    serde_json::from_slice(&fs::read(place.path(run).join("state.json")).ok()?).ok()
+}
+
 /// Millionths of a dollar, as the API counts them.
 fn micro(usd: f64) -> i64 {
     (usd * 1e6).round() as i64
@@ -195,6 +200,26 @@ fn what_other_runs_have_in_doubt_counts_for_the_day() {
     let (spent, doubt) = (sum(&books, "settled", "cost_usd", None), sum(&books, "doubtful", "at_most_usd", None));
     assert!(doubt > 0.0 && micro(spent + doubt) <= 30_000, "{spent} + {doubt}");
     assert!(server.stats().cost_micro_usd <= 30_000);
+}
+
+#[test]
+fn runs_at_once_stay_within_the_day_wherever_they_are_killed_and_deleted_ones_included() {
+    let server = Server::slow(30);
+    let place = Place::at(&server);
+    place.more_config("[budget]\nper-day-usd = 0.06\n");
+    let input = place.requests(400);
+    let common = ["--json", "--no-cache", "--yes", "--cap", "4"];
+    let start = |dir: &str| place.start(&[&["run", &input, "--run-dir", &place.text(dir)], &common[..]].concat());
+    let (killed, other) = (start("one"), start("two"));
+    wait_for("calls of the first", || state_of(&place, "one").filter(|one| one["counts"]["succeeded"] != 0));
+    killed.kill();
+    // What it left behind is counted although nothing of its directory is there any more.
+    fs::remove_dir_all(place.path("one")).unwrap();
+    assert_eq!(other.end().code, 4);
+    assert_eq!(start("three").end().code, 2);
+    assert!(server.stats().cost_micro_usd <= 60_000, "{}", server.stats().cost_micro_usd);
+    // It was used up, but for what the one that was killed had out (12 calls at the worst) and what the next may cost.
+    assert!(server.stats().cost_micro_usd >= 15_000, "{}", server.stats().cost_micro_usd);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fandeck::api::transport::{ReplyFuture, SightFuture};
 use fandeck::api::{Call, Transport};
 use fandeck::catalog::Catalog;
-use fandeck::engine::{EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
+use fandeck::engine::{DayClaim, DayGrant, EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
 use fandeck::model::{DispatchSettings, Family, Money, OrgId, OrgSpec, Route, Snapshot, Wall, WireSettings};
 use fandeck::requests::Input;
 use fandeck::sim::{InProcess, Scenario, SharedSim, Stats};
@@ -86,7 +86,7 @@ impl World {
             batch: None,
             only: None,
             may_batch: None,
-            others_today: None,
+            day: None,
         };
         change(&mut spec);
         start(engine, vec![spec]).unwrap()
@@ -163,7 +163,6 @@ fn facts(run: &RunFile) -> RunFacts {
         prior_waits: Default::default(),
         tariff: Vec::new(),
         limits: Default::default(),
-        others_today: Money::ZERO,
         prior_wall: Duration::ZERO,
         absent_orgs: Vec::new(),
         prior_attempts: [0; 5],
@@ -250,8 +249,11 @@ async fn t1_a_task_of_the_engine_that_panics_ends_it_and_every_answer_that_came_
     let world = World::new(&lines(4_000, "claude-haiku-4-5", 64), "latency = { p50-ms = 1500, p95-ms = 3000 }");
     let sim = Arc::clone(&world.sim);
     // It is asked for now and then.
-    let others = move || if sim.stats().bodies_accepted > 200 { panic!("wanted") } else { Money::ZERO };
-    let started = world.start(|inner| inner, |spec| spec.others_today = Some(Arc::new(others)));
+    let day = move |claim: &DayClaim| {
+        assert!(sim.stats().bodies_accepted <= 200, "wanted");
+        Ok(DayGrant { others: Money::ZERO, granted: claim.wanted })
+    };
+    let started = world.start(|inner| inner, |spec| spec.day = Some(Arc::new(day)));
     let pictures = started.handle.watch();
     assert!(started.ended.await.err().is_some_and(|error| error.is_panic()));
     // The frontends see that it is over, and the directory can be taken by the next session.

@@ -88,9 +88,9 @@ fn pick(part: &mut BatchRun, at: usize, at_most: Money, ctx: &Ctx<'_>) -> Option
     for org in orgs {
         match ctx.budget.admits(ctx.ledger, org, n, at_most, ctx.now.wall) {
             Ok(()) => return Some(org),
-            Err(Blocked(limit)) => {
-                let text = format!("{limit}: a sub-batch of {n} requests may cost up to {at_most}");
-                part.blocked = Some(Blocked(text));
+            Err(Blocked { limit, needs }) => {
+                let limit = format!("{limit}: a sub-batch of {n} requests may cost up to {at_most}");
+                part.blocked = Some(Blocked { limit, needs });
             }
         }
     }

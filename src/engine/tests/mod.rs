@@ -67,7 +67,6 @@ fn facts(unattended: bool) -> RunFacts {
         prior_waits: Default::default(),
         tariff: Vec::new(),
         limits: Default::default(),
-        others_today: Money::ZERO,
         prior_wall: Duration::ZERO,
         absent_orgs: Vec::new(),
         prior_attempts: [0; 5],

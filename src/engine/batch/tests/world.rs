@@ -226,7 +226,6 @@ impl World {
             prior_waits: Default::default(),
             tariff: vec![(MODEL.to_owned(), Catalog::builtin().card(MODEL))],
             limits,
-            others_today: Money::ZERO,
             prior_wall: Duration::ZERO,
             prior_attempts: Default::default(),
             absent_orgs: Vec::new(),
