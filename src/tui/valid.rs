@@ -8,6 +8,7 @@ use super::backstage::Driver;
 use super::field::TextField;
 use super::screens::{self, Screen};
 use super::state::{UiState, shown_run};
+use super::view::layout::{Density, density};
 
 /// Why an action is of no use now, in words for the operator; `Ok` when it is of use.
 ///
@@ -16,6 +17,9 @@ use super::state::{UiState, shown_run};
 pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     if ui.read_only && info(action).is_some_and(|info| info.mutates) {
         return Err("read-only: this console was started with --read-only, so nothing can be changed".to_owned());
+    }
+    if density(ui.size.0, ui.size.1) == Density::TooSmall && !works_unseen(action) {
+        return Err("the terminal was too small to show what that would do".to_owned());
     }
     match action {
         Action::PauseRun => pausable(ui, snapshot),
@@ -37,6 +41,17 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
             None => screens::valid(action, ui, snapshot),
         },
     }
+}
+
+/// Whether an action does what it is known for when nothing of the screens can be seen: the way out, and the ways back. The
+/// question how to leave is shown in words on the one line that there is.
+fn works_unseen(action: Action) -> bool {
+    use Action::{
+        Back, CloseDialog, CloseHelp, CloseReader, Dismiss, Drain, DropText, Help, Interrupt, Quit, Redraw, StopNow,
+        Suspend,
+    };
+    let leaves = matches!(action, Quit | Drain | StopNow | Interrupt | Suspend);
+    leaves || matches!(action, Help | CloseHelp | CloseReader | CloseDialog | DropText | Back | Dismiss | Redraw)
 }
 
 /// Why nothing can be done to a run that nobody drives, and what can.

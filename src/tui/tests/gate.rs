@@ -203,3 +203,27 @@ fn whoever_is_about_to_leave_sees_what_is_and_no_held_picture() {
     let (ui, _) = after(&fixtures::busy(), &[Action::Freeze, Action::Quit]);
     assert_eq!((ui.frozen, ui.overlay), (None, Some(Overlay::Quit { focus: 0 })));
 }
+
+#[test]
+fn t2_what_cannot_be_seen_is_not_done_and_the_way_out_works_at_every_size() {
+    let snapshot = fixtures::batches();
+    for size in [(39, 10), (40, 9), (0, 0)] {
+        for info in registry().filter(|info| info.mutates) {
+            for before in every_screen(&snapshot) {
+                let mut ui = UiState { size, ..before };
+                assert_eq!(commands(&press(&mut ui, &snapshot, info.action)), [], "{} at {size:?}", info.name);
+                assert_eq!(ui.overlay, None, "{} at {size:?}", info.name);
+            }
+        }
+        // A question that was open when the terminal shrank is not agreed to unseen; it can be closed.
+        let (mut ui, _) = after(&snapshot, &[Action::ShowBatches, Action::CancelSubBatch, Action::NextChoice]);
+        ui.size = size;
+        for agrees in [Action::Agree, Action::PressChoice] {
+            assert_eq!(press(&mut ui, &snapshot, agrees), [], "{agrees:?} at {size:?}");
+        }
+        press(&mut ui, &snapshot, Action::CloseDialog);
+        assert_eq!(ui.overlay, None);
+        press(&mut ui, &snapshot, Action::Quit);
+        assert_eq!(commands(&press(&mut ui, &snapshot, Action::Drain)), [Command::DrainRun { run: RUN }]);
+    }
+}

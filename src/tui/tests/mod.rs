@@ -3,6 +3,7 @@
 mod fuzz;
 mod gate;
 mod scenes;
+mod states;
 mod sweep;
 mod update;
 

@@ -106,7 +106,7 @@ fn the_screenshots_show_what_the_screens_look_like() {
     let size = (120, 36);
     let of = |ui: &UiState, snapshot: &Snapshot| svg(&frame_of(ui, snapshot, size, ThemeName::Dark));
     let stuck = fixtures::batches();
-    let mut asks = on(Screen::Batches, "stuck");
+    let mut asks = UiState { size, ..on(Screen::Batches, "stuck") };
     asks.batches.selected = Some(2);
     let batches = of(&asks, &stuck);
     update(&mut asks, Msg::Act(crate::tui::action::Action::CancelSubBatch), &stuck, Mono::ZERO);

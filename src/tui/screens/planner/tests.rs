@@ -175,7 +175,7 @@ fn panels_go_round_and_the_focus_stops_at_the_ends() {
 
 #[test]
 fn without_anything_to_plan_leaving_and_other_screens_work_all_the_same() {
-    let mut ui = UiState { screen: Screen::Planner, ..UiState::default() };
+    let mut ui = UiState { screen: Screen::Planner, size: (120, 40), ..UiState::default() };
     press(&mut ui, &[Action::KnobUp]);
     assert!(ui.toast.as_ref().unwrap().text.contains("fandeck plan"));
     assert!(!update(&mut ui, Msg::Act(Action::Quit), &Snapshot::default(), Mono::ZERO).is_empty());
