@@ -101,7 +101,8 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
         )),
         RunStatus::Incomplete => {
             let resume = resumed_by(ui);
-            Some(banner(Weight::Waiting, format!("INCOMPLETE{because} · {left} requests left: {resume} · {quit}")))
+            // What to press comes before the reason, which may be longer than the line.
+            Some(banner(Weight::Waiting, format!("INCOMPLETE, {left} requests left: {resume}{because} · {quit}")))
         }
         _ if ui.is_cut_off(snapshot) => {
             let flying = match counts.in_flight {
@@ -109,7 +110,7 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
                 n => format!("; {} were in flight and may be charged", format::count(n)),
             };
             let resume = resumed_by(ui);
-            let text = format!("CUT OFF: nobody drives it{flying} · {left} requests left: {resume} · {quit}");
+            let text = format!("CUT OFF with {left} requests left: {resume}; nobody drives it{flying} · {quit}");
             Some(banner(Weight::Waiting, text))
         }
         _ if ui.engine_gone => Some(banner(

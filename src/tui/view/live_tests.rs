@@ -187,9 +187,11 @@ fn a_run_that_was_cut_off_is_not_said_to_run_and_names_the_keys_that_resume_it()
     let snapshot = from_the_disk();
     let ui = UiState { driver: Driver::Nobody, engine_gone: true, ..UiState::default() };
     let shown = screen(&snapshot, ui, (120, 40));
-    for said in
-        ["! cut off", "CUT OFF: nobody drives it; 296 were in flight", "1 and r resume it", "were in flight 296"]
-    {
+    for said in [
+        "! cut off",
+        "CUT OFF with 7,655 requests left: 1 and r resume it; nobody drives it; 296 were in flight",
+        "were in flight 296",
+    ] {
         assert!(shown.contains(said), "{said}\n{shown}");
     }
     for lie in ["● running", "ENGINE HAS ENDED", "eta", "○ idle", "0/s", "no answer yet"] {

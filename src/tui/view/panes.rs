@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use crate::model::snapshot::{Binding, OrgView, WindowView};
 use crate::report::format;
 use crate::report::text::{self, harmless};
+use crate::tui::backstage::Driver;
 
 use super::layout::OrgCell;
 use super::words::{self, headroom_style};
@@ -149,7 +150,8 @@ fn headroom(rows: &mut Rows<'_>, scene: &Scene<'_>, org: &OrgView) {
     let theme = scene.theme;
     let name = styled(text::fit("headroom", NAME), theme.dim);
     let Some(headroom) = org.headroom else {
-        rows.line([name, styled("    – not told yet", theme.dim)]);
+        let what = if scene.ui.driver == Driver::Here { "not told yet" } else { "not known here" };
+        rows.line([name, styled(format!("    – {what}"), theme.dim)]);
         rows.line([]);
         return;
     };
