@@ -120,10 +120,11 @@ impl Day {
 
     /// The claim that is due, when the run has come to `own` and is kept back until it may come to `needs`.
     pub(crate) fn claim(&mut self, own: Money, needs: Option<Money>, today: i64, now: Mono) -> Option<DayClaim> {
-        let since = own - self.spent_then;
+        // What the first claim finds says nothing of the time to come.
+        let since = if self.asked_at.is_some() { own - self.spent_then } else { Money::ZERO };
         let more = match self.limit {
             Some(limit) => since.max(Money(limit.0 / PART)),
-            None => since + since,
+            None => since,
         };
         let every = if self.limit.is_some() { LIMITED_EVERY } else { UNLIMITED_EVERY };
         let is_old = self.asked_at.is_none_or(|at| now.since(at) >= every);
@@ -228,12 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_it_claims_what_it_may_spend_until_it_claims_again() {
+    fn without_a_limit_it_claims_what_it_is_likely_to_spend_until_it_claims_again() {
         let mut day = Day::new(None);
         day.share();
-        day.claim(Money(100), None, TODAY, at(0)).unwrap();
-        day.granted(TODAY, Ok(DayGrant { others: Money(0), granted: Money(300) }));
-        assert_eq!(day.claim(Money(150), None, TODAY, at(5_000)).unwrap().wanted, Money(250));
+        assert_eq!(day.claim(Money(100), None, TODAY, at(0)).unwrap().wanted, Money(100));
+        day.granted(TODAY, Ok(DayGrant { others: Money(0), granted: Money(100) }));
+        assert_eq!(day.claim(Money(150), None, TODAY, at(5_000)).unwrap().wanted, Money(200));
     }
 
     #[test]

@@ -58,8 +58,12 @@ pub(super) fn nobody_takes(state: &mut State, slot: RunSlot, now: Now) -> bool {
         let Some(no) = run.queue.peek(family, true, now.mono) else { continue };
         let at_most = run.at_most(no);
         let run = &state.runs[slot.ix()];
-        let takes =
-            |org: OrgId| state.serves(org, family) && run.budget.admits(&run.ledger, org, 1, at_most, now.wall).is_ok();
+        // What waits for a claim to the day is not refused yet.
+        let admits = |org: OrgId| match run.budget.admits(&run.ledger, org, 1, at_most, now.wall) {
+            Ok(()) => true,
+            Err(blocked) => blocked.needs.is_some(),
+        };
+        let takes = |org: OrgId| state.serves(org, family) && admits(org);
         if state.orgs.iter().any(|org| takes(org.id)) {
             return false;
         }

@@ -32,6 +32,9 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     assert_eq!((ended.code, &verdict["event"]), (0, &"ab-finished".into()), "{verdict}\n{}", ended.stderr);
     assert!(verdict["speed_up"].as_f64().unwrap() > 1.5, "{verdict}");
     assert_eq!((&verdict["n_lost"], &verdict["n_undone"], &verdict["same_ids"]), (&0.into(), &0.into(), &true.into()));
+    let arm = |no: usize, figure: &str| verdict["arms"][no][figure].as_u64().unwrap();
+    assert_eq!((arm(0, "slots"), arm(1, "slots")), (4, 12 * 3), "{verdict}");
+    assert!(arm(0, "in_flight_peak") <= 4 && arm(1, "in_flight_peak") > 4, "{verdict}");
     // Neither arm profited from an answer of the other.
     assert_eq!(server.stats().n_messages, 320);
     let kept: Value = serde_json::from_slice(&fs::read(place.path("ab/ab.json")).unwrap()).unwrap();
@@ -77,7 +80,8 @@ fn the_old_batch_shape_is_a_baseline_too() {
     let server = Server::faster("batches = { p50-s = 60, p95-s = 120, cancel-s = 30 }\n", ["", "", ""], 60.0);
     let place = Place::at(&server);
     let (input, out) = (place.requests(40), place.text("ab"));
-    let more = ["--confirm", "--baseline", "legacy-batch", "--target", "0.001", "--json"];
+    let config = place.write("config.toml", "[batch]\npoll-every = \"1s\"\n");
+    let more = ["--confirm", "--baseline", "legacy-batch", "--target", "0.001", "--config", &config, "--json"];
     let ended = place.run(&ab(&input, &out, &more));
     let verdict = last_json(&ended.stdout);
     assert_eq!((ended.code, &verdict["n_lost"]), (0, &0.into()), "{verdict}\n{}", ended.stderr);

@@ -59,7 +59,7 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
     }
     charter.save(&args.out)?;
     let mut results = Vec::new();
-    for arm in &arms {
+    for (arm, slots) in arms.iter().zip(slots) {
         unchanged(args, &input)?;
         released(arm)?;
         let is_over = begun(&arm.dir)?.is_some_and(|peek| peek.state.status == RunStatus::Finished);
@@ -68,7 +68,7 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
             // It has said why.
             return Ok(exit_code);
         }
-        let result = ArmResult::read(arm, &input)?;
+        let result = ArmResult::read(arm, slots, &input)?;
         if !result.is_finished() {
             out::say(&format!(
                 "fandeck ab: the arm {} ended with {exit_code} before its end; the same command goes on with it",

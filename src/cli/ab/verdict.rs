@@ -26,6 +26,11 @@ pub(super) struct ArmResult {
     pub(super) orgs: Vec<String>,
     /// `sync` or `batch`.
     pub(super) path: Route,
+    /// Requests in flight at the most that it was given, 0 in batches; and the sum of what its orgs had.
+    pub(super) slots: u32,
+    pub(super) in_flight_peak: u32,
+    /// 429s of both kinds.
+    pub(super) n_429: u64,
     /// How often it was started or gone on with.
     pub(super) sessions: u32,
     pub(super) status: RunStatus,
@@ -59,7 +64,7 @@ pub(super) struct ArmResult {
 
 impl ArmResult {
     /// Reads an arm's directory. Ids are compared, not counted.
-    pub(super) fn read(arm: &Arm, input: &Arc<Input>) -> Result<ArmResult, Failure> {
+    pub(super) fn read(arm: &Arm, slots: u32, input: &Arc<Input>) -> Result<ArmResult, Failure> {
         let peek = RunDir::peek(&arm.dir).map_err(|error| store_failure(&error))?;
         let mut has = vec![false; input.len() as usize];
         let (mut n_alien, mut n_twice) = (0, 0);
@@ -90,6 +95,9 @@ impl ArmResult {
             run_id: peek.run.run_id.clone(),
             orgs: arm.orgs.clone(),
             path: peek.run.path,
+            slots,
+            in_flight_peak: state.orgs.iter().map(|org| org.totals.in_flight_peak).sum(),
+            n_429: state.orgs.iter().map(|org| org.totals.n_429()).sum(),
             sessions: state.sessions,
             status: state.status,
             exit_code: state.exit_code.unwrap_or_else(|| state.counts.exit_code()),
@@ -119,6 +127,8 @@ impl ArmResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Verdict {
     event: String,
+    /// The version that ran it.
+    fandeck: String,
     n: u64,
     models: Vec<String>,
     input_sha256: String,
@@ -150,6 +160,7 @@ impl Verdict {
         let target_met = speed_up >= target;
         Verdict {
             event: "ab-finished".to_owned(),
+            fandeck: env!("CARGO_PKG_VERSION").to_owned(),
             n: u64::from(input.len()),
             models: input.models().iter().map(|used| used.model.clone()).collect(),
             input_sha256: input.sha256().to_owned(),

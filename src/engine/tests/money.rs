@@ -6,6 +6,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::engine::batch::BatchPlan;
 use crate::engine::budget::Budget;
+use crate::engine::day::DayGrant;
 use crate::engine::ledger::Ledger;
 use crate::model::books::Limits;
 use crate::model::{BatchSettings, Books};
@@ -129,6 +130,44 @@ fn at_95_percent_a_pilot_stops_and_a_run_goes_on_to_the_limit() {
         desk.finish();
         assert_eq!((desk.rested.clone(), desk.counts().succeeded), (vec![(RUN, 4)], succeeded));
     }
+}
+
+#[test]
+fn over_midnight_a_run_waits_for_the_new_day_and_goes_on_with_it() {
+    let limit = Money(AT_MOST.0 * 20);
+    let mut desk = desk(&[4], 50, Limits { per_day: Some(limit), ..Limits::default() }, true);
+    desk.state.runs[0].budget.day.share();
+    let today = |desk: &Desk| crate::engine::ledger::day_of(desk.now.wall);
+    // Grants what is claimed up to the limit, as a ledger without other runs does.
+    let grant = |desk: &mut Desk| {
+        let (run, now) = (&mut desk.state.runs[0], desk.now);
+        let Some(claim) = run.budget.claim(&run.ledger, now) else { return };
+        let grant = Ok(DayGrant { others: Money::ZERO, granted: claim.wanted.min(limit).max(claim.spent) });
+        let day = today(desk);
+        desk.feed(vec![Event::DayGranted { run: RUN, day, grant }]);
+    };
+    let until_midnight = 86_400_000 - desk.now.wall.0.rem_euclid(86_400_000);
+    desk.wait(Duration::from_millis(until_midnight.unsigned_abs() - 1_700));
+    let first = today(&desk);
+    while desk.rested.is_empty() && today(&desk) == first {
+        grant(&mut desk);
+        desk.wait(Duration::from_millis(500));
+        desk.end_all(&ok());
+        desk.sync();
+        assert!(desk.counts().succeeded <= 20, "the old day holds 20");
+    }
+    assert!(desk.rested.is_empty() && desk.counts().succeeded > 4, "{:?}", desk.counts());
+    let of_the_old_day = desk.counts().succeeded;
+    for _ in 0..100 {
+        grant(&mut desk);
+        desk.wait(Duration::from_millis(500));
+        desk.end_all(&ok());
+        desk.sync();
+    }
+    let books = desk.state.runs[0].books();
+    assert!(books.by_day.values().all(|cost| *cost <= limit), "{:?}", books.by_day);
+    assert!(desk.counts().succeeded > of_the_old_day && books.by_day.len() == 2);
+    assert_eq!(desk.rested, [(RUN, 4)]);
 }
 
 #[test]
