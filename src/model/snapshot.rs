@@ -454,6 +454,9 @@ pub struct RunView {
     pub route_reason: String,
     /// The model of its requests; `mixed` when there are several.
     pub model: String,
+    /// The API is a simulated one of this process: what is in batches there ends with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub embedded_api: bool,
     /// Outcomes a second over the last ten seconds.
     pub rate: f64,
     /// Outcomes in each of the last seconds, oldest first, at most 120.
