@@ -80,7 +80,8 @@ fn the_old_batch_shape_is_a_baseline_too() {
     let server = Server::faster("batches = { p50-s = 60, p95-s = 120, cancel-s = 30 }\n", ["", "", ""], 60.0);
     let place = Place::at(&server);
     let (input, out) = (place.requests(40), place.text("ab"));
-    let more = ["--confirm", "--baseline", "legacy-batch", "--target", "0.001", "--json"];
+    let config = place.write("config.toml", "[batch]\npoll-every = \"1s\"\n");
+    let more = ["--confirm", "--baseline", "legacy-batch", "--target", "0.001", "--config", &config, "--json"];
     let ended = place.run(&ab(&input, &out, &more));
     let verdict = last_json(&ended.stdout);
     assert_eq!((ended.code, &verdict["n_lost"]), (0, &0.into()), "{verdict}\n{}", ended.stderr);

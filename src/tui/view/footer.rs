@@ -1,6 +1,8 @@
 //! The message line, and the keys that work now: most important first, never more than fit.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::model::snapshot::Condition;
@@ -11,7 +13,7 @@ use crate::tui::state::{Tone, UiState, shown_run};
 use crate::tui::valid::valid;
 
 use super::layout::Layout;
-use super::{Scene, put, put_right, styled};
+use super::{Scene, clear, put, put_right, styled};
 
 /// Draws both. Where the message has no line of its own, it takes the place of the keys.
 pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
@@ -23,13 +25,13 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
             Tone::Good => theme.good,
             Tone::Bad => theme.bad,
         };
-        let (mark, area) = match toast.tone {
-            Tone::Bad => ("! ", if own_line { layout.status } else { layout.footer }),
-            _ => ("", if own_line { layout.status } else { layout.footer }),
-        };
-        let line = text::cut(&format!(" {mark}{}", harmless(&toast.text)), usize::from(area.width)).into_owned();
-        put(buf, area, 0, [styled(line, style)]);
-        if !own_line {
+        let mark = if toast.tone == Tone::Bad { "! " } else { "" };
+        let said = format!("{mark}{}", harmless(&toast.text));
+        if own_line {
+            message(buf, layout, &said, style);
+        } else {
+            let line = text::cut(&format!(" {said}"), usize::from(layout.footer.width)).into_owned();
+            put(buf, layout.footer, 0, [styled(line, style)]);
             return;
         }
     }
@@ -40,6 +42,26 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
     put(buf, layout.footer, 0, spans);
     if scene.ui.read_only {
         put_right(buf, layout.footer, 0, [styled(" read-only ", theme.banner_warn)]);
+    }
+}
+
+/// Most rows of a message; those above its own are lent by the screen while it is there.
+const MESSAGE_ROWS: usize = 3;
+
+/// Draws a message whole, upwards from its row, as what is refused says its remedy at the end.
+fn message(buf: &mut Buffer, layout: &Layout, said: &str, style: Style) {
+    let area = layout.status;
+    let columns = usize::from(area.width.saturating_sub(2)).max(1);
+    let mut lines = text::wrap(said, columns);
+    if lines.len() > MESSAGE_ROWS {
+        let rest = lines.split_off(MESSAGE_ROWS - 1).join(" ");
+        lines.push(text::cut(&rest, columns).into_owned());
+    }
+    let above = u16::try_from(lines.len().saturating_sub(1)).unwrap_or(0).min(layout.middle().height);
+    let rows = Rect { y: area.y - above, height: area.height + above, ..area };
+    clear(buf, rows);
+    for (row, line) in (0..rows.height).zip(lines) {
+        put(buf, rows, row, [styled(format!(" {line}"), style)]);
     }
 }
 

@@ -215,3 +215,16 @@ fn a_run_that_is_only_watched_says_what_is_not_known_here() {
         assert!(!shown.contains(lie), "{lie}\n{shown}");
     }
 }
+
+#[test]
+fn a_long_message_is_told_to_its_last_word_and_lends_its_rows_from_the_screen() {
+    let snapshot = fixtures::busy();
+    let text =
+        "the input names several models: what a pilot measured would be of none of them; send the rest without one";
+    let toast =
+        crate::tui::state::Toast { text: text.to_owned(), tone: crate::tui::state::Tone::Bad, until: Mono(u64::MAX) };
+    let ui = UiState { toast: Some(toast), ..UiState::default() };
+    let shown = screen(&snapshot, ui, (80, 24));
+    assert!(shown.contains(" ! the input names") && shown.contains("without one\n"), "{shown}");
+    assert!(shown.lines().last().unwrap().contains("? help"), "the keys stay\n{shown}");
+}

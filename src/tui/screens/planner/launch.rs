@@ -48,8 +48,12 @@ pub(super) fn question(draft: &Draft) -> Ask {
         _ => "not known: the model has no price".to_owned(),
     };
     let errors = draft.refusals();
+    let mut models: Vec<&str> = draft.knobs.groups.iter().map(|group| group.model.as_str()).collect();
+    models.push(&plan.model);
+    models.sort_unstable();
+    models.dedup();
     let mut lines = vec![
-        format!("{}: {} requests to {}", input, format::count(plan.n_to_send), plan.model),
+        format!("{}: {} requests to {}", input, format::count(plan.n_to_send), models.join(", ")),
         format!("route  {}, by {}", plan.route, plan.rule.as_str()),
         format!("cost   {cost}"),
         format!("orgs   {}", orgs.join(", ")),
@@ -59,8 +63,9 @@ pub(super) fn question(draft: &Draft) -> Ask {
         let then = if is_below { ": probably used up before the end, and the run then ends incomplete" } else { "" };
         lines.push(format!("budget {}{then}", format::money(limit)));
     }
+    lines.extend(plan.notes.iter().map(|note| format!("! {note}")));
     if errors > 0 {
-        lines.push(format!("The audit says that the API will refuse {} of them.", format::count(errors)));
+        lines.push(format!("! The audit says that the API will refuse {} of them.", format::count(errors)));
     }
     lines.extend([String::new(), "y  launch    Esc  keep planning".to_owned()]);
     let deed = Deed::Errand { errand: Errand::Launch(order(draft)), what: format!("launch {input}") };

@@ -73,7 +73,7 @@ pub(in crate::tui::view) fn strip<'n>(
         }
         spans.push(match shown {
             true => styled(format!("[{name}]"), theme.selected),
-            false => styled(format!(" {name} "), theme.dim),
+            false => styled(format!(" {name} "), theme.text),
         });
     }
     if !says.is_empty() {
@@ -82,7 +82,8 @@ pub(in crate::tui::view) fn strip<'n>(
     put(buf, area, 0, spans);
     let key = scene.ui.keymap.hint(Action::NextPicture);
     if !key.is_empty() {
-        put_right(buf, area, 0, [styled(format!(" {key} next "), theme.dim), styled("──", theme.frame)]);
+        let hint = [styled(format!(" {key}"), theme.key), styled(" next ", theme.dim), styled("──", theme.frame)];
+        put_right(buf, area, 0, hint);
     }
 }
 

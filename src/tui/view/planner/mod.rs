@@ -75,14 +75,7 @@ fn places(area: Rect) -> Places {
     let rows = routes::rows(right.width);
     let risks = if area.height >= 26 { routes::RISKS } else { 0 };
     let routes = cut_top(&mut right, rows + risks);
-    let verdict = cut_top(
-        &mut right,
-        match area.height {
-            36.. => 5,
-            26.. => 3,
-            _ => 2,
-        },
-    );
+    let verdict = cut_top(&mut right, if area.height >= 36 { 5 } else { 3 });
     let tabs = cut_top(&mut right, 1);
     let (panel, chart) = match right.width >= TWO_PANELS && right.height >= 8 {
         true => {

@@ -115,7 +115,7 @@ pub(super) fn said(draft: &Draft, pilot: &Piloting) -> Vec<(String, Said)> {
             Err(said) => (said.clone(), Said::Bad),
         });
     }
-    lines.push((format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason), Said::Good));
+    lines.push((format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason), Said::Verdict));
     if let Some(deadline) = &plan.deadline {
         let is = if deadline.is_kept { Said::Good } else { Said::Bad };
         lines.push((format!("deadline in {}: {}", words::span(deadline.in_s as f64), deadline.words), is));
@@ -126,13 +126,22 @@ pub(super) fn said(draft: &Draft, pilot: &Piloting) -> Vec<(String, Said)> {
 }
 
 /// What a line of the verdict is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// In the order in which lines are kept where there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Said {
+    /// What a pilot came to.
     Measured,
-    Good,
+    /// The route and its reason.
+    Verdict,
+    /// Something that cannot be kept.
     Bad,
-    Plain,
+    /// What the plan rests on, and should not.
     Note,
+    /// Something that is kept.
+    Good,
+    /// The rest.
+    Plain,
 }
 
 /// Draws the verdict with its reason, and the deadline.
@@ -140,12 +149,26 @@ pub(super) fn verdict(buf: &mut Buffer, scene: &Scene<'_>, draft: &Draft, area: 
     let theme = scene.theme;
     let style = |said| match said {
         Said::Measured => theme.info,
-        Said::Good => theme.good,
+        Said::Verdict | Said::Good => theme.good,
         Said::Bad => theme.bad,
         Said::Plain => theme.text,
         Said::Note => theme.warn,
     };
-    let lines = said(draft, &scene.ui.planner.pilot).into_iter().map(|(text, said)| (text, style(said)));
+    let mut lines = said(draft, &scene.ui.planner.pilot);
+    let rows = usize::from(area.height);
+    if lines.len() > rows {
+        // Where not all have a row, what is wrong comes before what is well, and the rest is counted, with the key that reads it.
+        lines.sort_by_key(|(_, said)| *said);
+        let hidden = lines.split_off(rows.saturating_sub(1).min(lines.len()));
+        let wrong = hidden.iter().any(|(_, said)| matches!(said, Said::Bad | Said::Note));
+        let key = scene.ui.keymap.hint(Action::ReadPlan);
+        let mark = if wrong { "! " } else { "" };
+        lines.push((
+            format!("{mark}{} more: {key} reads them", hidden.len()),
+            if wrong { Said::Note } else { Said::Plain },
+        ));
+    }
+    let lines = lines.into_iter().map(|(text, said)| (text, style(said)));
     fill(buf, area, &lines.collect::<Vec<_>>());
 }
 
@@ -177,7 +200,7 @@ fn latest_starts(deadline: &DeadlineView) -> String {
         secs => format!("in {}", words::span(secs)),
     };
     let procs = match deadline.procs_needed {
-        Some(n) => format!("sync needs {n} procs"),
+        Some(n) => format!("sync needs procs {n}"),
         None => "no number of procs is enough for sync".to_owned(),
     };
     format!(

@@ -88,6 +88,31 @@ fn what_the_screen_cuts_of_the_plan_is_read_in_full_by_the_key_that_it_names() {
 }
 
 #[test]
+fn on_a_small_screen_what_is_wrong_with_the_plan_comes_first_and_the_rest_is_counted_with_its_key() {
+    let ui = screen((80, 24), |draft| {
+        draft.knobs.deadline = Some(std::time::Duration::from_secs(60));
+        let model = draft.knobs.model.clone();
+        draft.set_model(&model);
+        draft.plan.notes.push("claude-haiku-4-5 was retired: every call will answer 404".to_owned());
+    });
+    let text = drawn(&ui, false);
+    assert!(text.contains("deadline in 1m00s: ") && text.contains("! 2 more: i reads them"), "{text}");
+}
+
+#[test]
+fn the_question_before_a_launch_names_every_model_and_what_the_plan_warns_of() {
+    let mut ui = screen((120, 40), |draft| {
+        draft.plan.notes.push("claude-sonnet-4-5 was retired: every call will answer 404".to_owned());
+    });
+    update(&mut ui, Msg::Act(Action::Launch), &Snapshot::default(), Mono::ZERO);
+    let asked = match &ui.overlay {
+        Some(Overlay::Confirm { ask, .. }) => ask.lines.join("\n"),
+        _ => ui.planner.asks.as_ref().unwrap().lines.join("\n"),
+    };
+    assert!(asked.contains("! claude-sonnet-4-5 was retired"), "{asked}");
+}
+
+#[test]
 fn words_stay_apart_where_a_reason_is_cut() {
     let text = drawn(&screen((80, 24), |draft| draft.orgs.iter_mut().for_each(|org| org.has_key = false)), false);
     assert!(!text.contains("aref") && !text.contains("forhigh"), "{text}");
