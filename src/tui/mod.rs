@@ -23,6 +23,7 @@ pub mod guard;
 pub mod keymap;
 pub mod log;
 mod pace;
+mod reading;
 pub mod screens;
 mod shell;
 mod shown;
