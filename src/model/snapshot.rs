@@ -319,11 +319,14 @@ pub struct BatchesView {
     pub ended: u32,
     /// Of them: those that the escape canceled.
     pub stuck_canceled: u32,
+    /// Whether `threshold_ms` says how it is; a run that another process drives may be of a version that does not tell.
+    #[serde(default)]
+    pub threshold_known: bool,
     /// Age from which a sub-batch is stuck; `None` turns the escape off.
     pub threshold_ms: Option<u64>,
     /// Whether the escape is made without asking.
     pub escape: bool,
-    /// How long those took that have ended, in the middle and at the longest.
+    /// How long those took that ended without a cancel, in the middle and at the longest.
     pub took_median_ms: Option<u64>,
     /// As `took_median_ms`.
     pub took_longest_ms: Option<u64>,
@@ -332,6 +335,15 @@ pub struct BatchesView {
     /// What the answers of sub-batches cost, over all sessions.
     #[serde(rename = "cost_usd")]
     pub cost: Money,
+}
+
+impl BatchesView {
+    /// Sub-batches that ended without a cancel: those by which others are measured.
+    pub fn n_ended_by_themselves(&self) -> usize {
+        let ended =
+            |sub: &&SubBatchView| sub.status != SubBatchStatus::Planned && !sub.status.is_open() && !sub.canceled;
+        self.sub_batches.iter().filter(ended).count()
+    }
 }
 
 /// A sub-batch as the operator sees it. Its progress cannot be seen while it is open: the API's counts stay at zero until its
@@ -352,7 +364,8 @@ pub struct SubBatchView {
     pub api_status: Option<String>,
     /// Milliseconds since it was created, to its end once it has ended; `None` while planned.
     pub age_ms: Option<u64>,
-    /// Milliseconds until it is stuck; zero when it is; `None` when there is no threshold or it has ended.
+    /// Milliseconds until it is stuck; zero when it is; `None` when there is no threshold, and once it was canceled or has
+    /// ended.
     pub stuck_in_ms: Option<u64>,
     /// Milliseconds until it expires; `None` when it has ended.
     pub expires_in_ms: Option<u64>,
@@ -360,6 +373,9 @@ pub struct SubBatchView {
     pub next_poll_ms: Option<u64>,
     /// Calls about it that failed since one was answered.
     pub n_failed: u32,
+    /// A cancel was taken, ours or somebody else's.
+    #[serde(default)]
+    pub canceled: bool,
     /// The escape was used, or the operator is asked about it.
     pub stuck: bool,
     /// It was adopted by a guess.

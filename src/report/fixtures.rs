@@ -512,10 +512,13 @@ fn sub_batch(index: u32, org: &str, status: SubBatchStatus, age_ms: Option<u64>)
         status,
         api_status: None,
         age_ms,
-        stuck_in_ms: age_ms.filter(|_| open).map(|age| 14_400_000_u64.saturating_sub(age)),
+        stuck_in_ms: age_ms
+            .filter(|_| open && status != SubBatchStatus::Canceling)
+            .map(|age| 14_400_000_u64.saturating_sub(age)),
         expires_in_ms: age_ms.filter(|_| open).map(|age| 86_400_000 - age),
         next_poll_ms: status.is_polled().then_some(12_000),
         n_failed: 0,
+        canceled: status == SubBatchStatus::Canceling,
         stuck: false,
         adopted: false,
         question: None,
@@ -551,6 +554,7 @@ pub(crate) fn batches() -> Snapshot {
         created: 5,
         ended: 2,
         stuck_canceled: 1,
+        threshold_known: true,
         threshold_ms: Some(14_400_000),
         escape: false,
         took_median_ms: Some(1_860_000),

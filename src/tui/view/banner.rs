@@ -179,7 +179,8 @@ fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
 /// Whether a sub-batch is half as old again as any other got: that is worth a look long before the threshold. A few siblings
 /// are no measure, and neither are seconds.
 fn is_left_behind(view: &BatchesView, sub: &SubBatchView, longest: u64) -> bool {
-    let n_ended = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested).count();
+    let n_ended =
+        view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested && !sub.canceled).count();
     n_ended >= 3
         && sub.status == SubBatchStatus::InProgress
         && sub.age_ms.is_some_and(|age| age > (longest + longest / 2).max(10_000))
