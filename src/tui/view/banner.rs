@@ -88,7 +88,9 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
     let quit = format!("press {} to leave", ui.keymap.hint(Action::Quit));
     match run.status {
         RunStatus::Finished if counts.refused + counts.invalid == 0 => {
-            Some(banner(Weight::Well, format!("FINISHED: every request succeeded · {quit}")))
+            let from_cache = counts.cached > 0 && counts.cached == counts.total;
+            let how = if from_cache { "was answered from the cache" } else { "succeeded" };
+            Some(banner(Weight::Well, format!("FINISHED: every request {how} · {quit}")))
         }
         RunStatus::Finished => Some(banner(
             Weight::Well,
