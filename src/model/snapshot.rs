@@ -399,6 +399,15 @@ pub struct SubBatchView {
     pub timeline: Vec<(Wall, String)>,
 }
 
+/// A limit that ends a run before all of its requests are answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutShort {
+    /// Which: `budget`, `max-requests` or `deadline`.
+    pub by: String,
+    /// Milliseconds until then.
+    pub in_ms: u64,
+}
+
 /// The budget of a run as the operator sees it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -470,15 +479,22 @@ pub struct RunView {
     pub route_reason: String,
     /// The model of its requests; `mixed` when there are several.
     pub model: String,
-    /// Outcomes a second over the last ten seconds.
+    /// Answers of the sync path a second over the last ten seconds. What sub-batches bring comes in bursts, and says nothing
+    /// of the pace.
     pub rate: f64,
-    /// Outcomes in each of the last seconds, oldest first, at most 120.
+    /// Such answers in each of the last seconds, oldest first, at most 120.
     pub rate_history: Vec<u32>,
     /// Outcomes and cost over the whole session.
     #[serde(default)]
     pub course: Course<RunStep>,
-    /// Milliseconds to go at this rate; `None` while there is no telling.
+    /// Milliseconds to go at this rate; `None` while there is no telling, and when a limit ends the run before that.
     pub eta_ms: Option<u64>,
+    /// Milliseconds until the sync path has answered what is on it, while sub-batches are open, whose end nobody knows.
+    #[serde(default)]
+    pub sync_eta_ms: Option<u64>,
+    /// What ends the run before all is answered, at the pace and the price of its answers so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
     /// What its answers cost, over all sessions.
     pub cost: Money,
     /// Attempts that may have been billed without an answer, over all sessions.

@@ -131,6 +131,8 @@ pub(crate) fn run() -> RunView {
         rate_history: wave(98, 120),
         course: run_course(125, 18.53),
         eta_ms: Some(78_000),
+        sync_eta_ms: None,
+        cut_short: None,
         cost: Money::from_usd(18.53),
         n_possibly_charged: 0,
         budget: None,

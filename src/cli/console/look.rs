@@ -70,7 +70,10 @@ impl Pace {
 
     /// Takes a picture in, and gives it its rate and the time that is left.
     fn see(&mut self, run: &mut RunView, now: tokio::time::Instant) {
-        let done = run.counts.done();
+        // What sub-batches bring comes in bursts, and says nothing of the pace.
+        let subs = run.batches.iter().flat_map(|batches| &batches.sub_batches);
+        let harvested: u64 = subs.map(|sub| u64::from(sub.n_succeeded) + u64::from(sub.n_refused_invalid)).sum();
+        let done = run.counts.done().saturating_sub(harvested);
         if self.states.back().is_none_or(|(_, before)| *before != done) {
             self.states.push_back((now, done));
         }
@@ -84,9 +87,10 @@ impl Pace {
         if seconds > 0.0 {
             run.rate = done.saturating_sub(*first) as f64 / seconds;
         }
-        if run.rate > 0.0 {
-            run.eta_ms = Some((run.counts.open() as f64 / run.rate * 1_000.0) as u64);
-        }
+        let in_batches = run.batches.as_ref().map_or(0, |batches| batches.n_open + batches.n_planned);
+        let on_sync = run.counts.open().saturating_sub(in_batches);
+        let eta = (run.rate > 0.0 && on_sync > 0).then(|| (on_sync as f64 / run.rate * 1_000.0) as u64);
+        (run.eta_ms, run.sync_eta_ms) = if in_batches > 0 { (None, eta) } else { (eta, None) };
     }
 }
 
@@ -130,6 +134,8 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
         rate_history: Vec::new(),
         course: Course::default(),
         eta_ms: None,
+        sync_eta_ms: None,
+        cut_short: None,
         cost: state.cost,
         n_possibly_charged: state.n_possibly_charged,
         wall_ms: state.wall_ms,

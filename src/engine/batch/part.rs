@@ -298,7 +298,9 @@ impl BatchRun {
             self.piloted = true;
             let n = self.pilots.len();
             if n > 0 {
-                let text = format!("{n} pilots were answered, one of each shape of request: creating sub-batches");
+                let answered =
+                    if n == 1 { "1 pilot was answered".to_owned() } else { format!("{n} pilots were answered") };
+                let text = format!("{answered}, one of each shape of request: creating sub-batches");
                 ctx.say(Level::Info, "pilots-answered", None, text);
             }
         }

@@ -444,7 +444,7 @@ fn the_screen_of_the_sub_batches_opens_only_when_there_are_some_and_sorts_filter
 fn the_selection_stays_at_the_sub_batch_that_was_canceled_and_never_falls_on_another() {
     let before = fixtures::batches();
     let (mut ui, _) = after(&before, &[Action::ShowBatches, Action::CancelSubBatch, Action::Agree]);
-    let mut then = before.clone();
+    let mut then = before;
     let run = &mut then.runs[0];
     let mut view = (**run.batches.as_ref().unwrap()).clone();
     (view.sub_batches[2].status, view.sub_batches[2].question) = (SubBatchStatus::CancelRequested, None);
