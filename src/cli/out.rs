@@ -21,9 +21,9 @@ pub(crate) fn print(text: &str) -> Outcome {
 }
 
 /// A line for people, on standard error; into the log while the screen has the terminal, because only the renderer writes
-/// to that.
+/// to that, and while that takes nothing.
 pub(crate) fn say(line: &str) {
-    if crate::tui::guard::is_taken() {
+    if crate::tui::guard::is_taken() || crate::tui::is_stuck() {
         tracing::warn!("{}", line.trim_start_matches("fandeck: "));
         return;
     }

@@ -428,6 +428,11 @@ impl RunState {
         self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), false)
     }
 
+    /// The most that a request can cost in a batch.
+    pub(crate) fn at_most_in_batch(&self, no: RequestNo) -> Money {
+        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), true)
+    }
+
     /// Milliseconds of this session.
     pub(crate) fn session_wall(&self, now: Mono) -> Duration {
         self.ended.unwrap_or(now).since(self.started)

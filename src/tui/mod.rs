@@ -23,6 +23,8 @@ pub mod guard;
 pub mod keymap;
 pub mod log;
 mod pace;
+mod pulse;
+mod reading;
 pub mod screens;
 mod shell;
 mod shown;
@@ -46,6 +48,7 @@ use crate::model::{Attention, Snapshot};
 
 use backstage::{Attached, Backstage};
 
+pub use pulse::{give_back_stuck, is_stuck};
 pub use update::LogMove;
 
 /// How the screen behaves.
@@ -127,7 +130,8 @@ pub fn no_color_wanted() -> bool {
 /// `log` tells that records came; without it the log pane is drawn with the rest only.
 ///
 /// # Errors
-/// When there is no terminal, or it does not obey. The terminal is given back in any case.
+/// When there is no terminal, or it does not obey. The terminal is given back in any case, unless it takes nothing any more
+/// and a signal asks for the end: [`is_stuck`] says so then, and [`give_back_stuck`] is left to do.
 pub async fn run(
     attached: Option<Attached>,
     backstage: Arc<dyn Backstage>,
@@ -137,11 +141,17 @@ pub async fn run(
     if !is_possible() {
         return Err(io::Error::other("failed to show a screen: this is not a terminal; use --headless"));
     }
+    let pulse = pulse::Pulse::default();
+    let unheeded = pulse.clone();
+    let signals = signals::Signals::new()?;
     let (done, left) = tokio::sync::oneshot::channel();
     std::thread::Builder::new().name("tui".to_owned()).spawn(move || {
         // The receiver is gone only when nobody wants to know any more.
-        let _ = done.send(shell::on_this_thread(attached.as_ref(), backstage, &options, log));
+        let _ = done.send(shell::on_this_thread(attached.as_ref(), backstage, &options, log, &pulse));
     })?;
     // A thread that panicked gave the terminal back in the panic hook.
-    left.await.unwrap_or(Ok(TuiExit::Broken))
+    tokio::select! {
+        left = left => left.unwrap_or(Ok(TuiExit::Broken)),
+        exit = unheeded.stopped(signals) => Ok(exit),
+    }
 }

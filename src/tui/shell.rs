@@ -21,6 +21,7 @@ use super::glued::Glued;
 use super::guard::{self, Taking};
 use super::log::{LogFeed, Records};
 use super::pace::Pace;
+use super::pulse::{Pulse, exit_of};
 use super::screens::planner::PlannerUi;
 use super::screens::{self, Screen};
 use super::shown::Shown;
@@ -45,9 +46,10 @@ pub(super) fn on_this_thread(
     backstage: Arc<dyn Backstage>,
     options: &TuiOptions,
     log: Option<LogFeed>,
+    pulse: &Pulse,
 ) -> io::Result<TuiExit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async { Shell::new(attached, backstage, options, log)?.run().await })
+    runtime.block_on(async { Shell::new(attached, backstage, options, log)?.run(pulse).await })
 }
 
 struct Shell {
@@ -156,8 +158,9 @@ impl Shell {
         Mono::from_span(self.started.elapsed())
     }
 
-    async fn run(mut self) -> io::Result<TuiExit> {
+    async fn run(mut self, pulse: &Pulse) -> io::Result<TuiExit> {
         loop {
+            pulse.beat();
             if self.stage.is_broken() {
                 return Ok(TuiExit::Broken);
             }
@@ -330,8 +333,7 @@ impl Shell {
             self.stage.gone();
             return None;
         }
-        let exit = if kind == SignalKind::terminate() { TuiExit::Terminated } else { TuiExit::Interrupted };
-        Some(Msg::Signal(exit))
+        exit_of(kind).map(Msg::Signal)
     }
 
     fn draw_anew(&mut self) {

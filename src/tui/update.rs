@@ -1,7 +1,5 @@
 //! What an input does to the screens, and what it asks of the world around them. Pure: no terminal, no engine, no clock.
 
-use ratatui::layout::Rect;
-
 use crate::model::{Command, CommandOutcome, Mono, Snapshot};
 
 use super::TuiExit;
@@ -10,11 +8,11 @@ use super::attention;
 use super::backstage::{Answer, Driver, Errand};
 use super::commands::{answered, ask, forget_refusal, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
+use super::reading::{help, scroll};
 use super::screens::{self, Screen};
 use super::state::{Deed, Overlay, Tone, UiState, open_runs};
 use super::theme::ThemeName;
 use super::valid::valid;
-use super::view;
 use super::view::hit::{Target, at};
 
 /// Something that came in.
@@ -358,37 +356,6 @@ fn drain(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     open_runs(snapshot)
         .flat_map(|(run, _)| send(ui, Command::DrainRun { run }, "drain the run".to_owned(), None, now))
         .collect()
-}
-
-fn help(ui: &mut UiState, action: Action) {
-    match (action, &mut ui.overlay) {
-        (Action::Help, overlay) => *overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 }),
-        (Action::HelpSearch, Some(Overlay::Help { search, scroll })) => (search.editing, *scroll) = (true, 0),
-        (Action::CloseHelp | Action::CloseReader, overlay) => *overlay = None,
-        _ => scroll(ui, action),
-    }
-}
-
-/// Scrolls what is read, as far as there is something.
-fn scroll(ui: &mut UiState, action: Action) {
-    let frame = Rect { x: 0, y: 0, width: ui.size.0, height: ui.size.1 };
-    let (most, page) = match &ui.overlay {
-        Some(Overlay::Help { search, .. }) => view::help::reach(ui, &search.text, frame),
-        Some(Overlay::Reader { lines, .. }) => view::reader::reach(lines, frame),
-        _ => return,
-    };
-    if let Some(Overlay::Help { scroll, .. } | Overlay::Reader { scroll, .. }) = &mut ui.overlay {
-        *scroll = match action {
-            Action::ScrollDown => scroll.saturating_add(1),
-            Action::ScrollUp => (*scroll).min(most).saturating_sub(1),
-            Action::PageDown => scroll.saturating_add(page),
-            Action::PageUp => (*scroll).min(most).saturating_sub(page),
-            Action::First => 0,
-            Action::Last => most,
-            _ => *scroll,
-        }
-        .min(most);
-    }
 }
 
 fn edit(ui: &mut UiState, change: impl FnOnce(&mut TextField)) -> Vec<Reaction> {

@@ -175,6 +175,24 @@ fn t1_a_terminal_that_is_closed_ends_with_129_and_leaves_a_run_that_can_be_resum
     assert!(status.contains("incomplete"), "{status}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn t1_a_terminal_that_takes_nothing_does_not_keep_a_signal_from_ending_the_run() {
+    let place = Place::new();
+    let mut terminal = demo(&place, LONG);
+    terminal.wait_until(is_live).unwrap();
+    // The screen takes Ctrl-S as a key; with this mode the terminal obeys it again, and stops.
+    let tty = std::fs::read_link(format!("/proc/{}/fd/0", terminal.pid().unwrap())).unwrap();
+    let stty = std::process::Command::new("stty").arg("-F").arg(&tty).arg("ixon").status().unwrap();
+    assert!(stty.success());
+    terminal.send(Key::Ctrl('s')).unwrap();
+    terminal.signal(Signal::Term).unwrap();
+    let status = terminal.wait_exit().unwrap();
+    assert_eq!(status.code(), Some(143), "{status}");
+    let status = place.run(&["status", &place.text("run")]).stdout;
+    assert!(status.contains("incomplete"), "{status}");
+}
+
 #[test]
 fn t1_ctrl_c_works_inside_dialogs_and_text_fields() {
     for keys in [&["q"][..], &["?"], &["?", "/", "c"]] {

@@ -292,11 +292,14 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
     }
     exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
     let endings = std::mem::take(&mut *lock(&console.0.endings));
-    for (snapshot, exit_code) in &endings {
+    for (snapshot, exit_code) in endings.iter().filter(|_| !tui::is_stuck()) {
         // A terminal that is gone shows no summary; that does not change how the run ended.
         if let Err(failure) = out::print(&summary::text(snapshot, *exit_code)) {
             tracing::warn!("{}", failure.message);
         }
+    }
+    if tui::is_stuck() {
+        tui::give_back_stuck();
     }
     let nothing_driven = by_signal.exit_code().unwrap_or(0);
     Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))

@@ -230,6 +230,10 @@ mod tests {
             type_in(&mut ui, "1.5");
             let shown = crate::tui::view::tests::screen(&Snapshot::default(), ui, size);
             assert!(shown.contains("$1.5▏") && shown.contains("! $1.50 is not more"), "{size:?}\n{shown}");
+            let mut ui = UiState { size, ..asked(RunLimit::Cost(Money::from_usd(2.0))) };
+            type_in(&mut ui, "6.5");
+            let shown = crate::tui::view::tests::screen(&Snapshot::default(), ui, size);
+            assert!(shown.contains("to $6.50, over") && shown.contains("at most $4.60 more"), "{size:?}\n{shown}");
         }
     }
 }

@@ -346,14 +346,12 @@ pub(super) fn assessed(ui: &mut UiState, assessed: Result<Assessment, String>, n
 /// The question before a run goes on, with the limit that was raised for it.
 pub(super) fn resume_question(assessed: Assessment, raised: Option<RunLimit>) -> Ask {
     let Assessment { dir, re_drive, input, n_left, cost, spent, max_cost, orgs, ended_at, .. } = assessed;
-    let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left)), dir.display().to_string()];
-    if n_left > 0 {
-        lines.extend([String::new(), format!("Over {}.", orgs.join(", ")), format!("Projected cost: {cost}.")]);
-    }
+    let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left))];
     let most = match raised {
         Some(RunLimit::Cost(most)) => Some(most),
         _ => max_cost,
     };
+    // The money comes first: on a small screen, what comes last is cut.
     if let (Some(before), Some(raised)) = (ended_at, raised) {
         lines.push(format!("The limit of the run is raised from {before} to {raised}, over all of its sessions."));
     }
@@ -361,10 +359,13 @@ pub(super) fn resume_question(assessed: Assessment, raised: Option<RunLimit>) ->
         let (more, spent, most) = (Money(most.0.saturating_sub(spent.0)), format::money(spent), format::money(most));
         lines.push(format!("It costs at most {} more: {spent} of {most} is spent.", format::money(more)));
     }
+    if n_left > 0 {
+        lines.extend([format!("Projected cost: {cost}."), format!("Over {}.", orgs.join(", "))]);
+    }
     if re_drive {
         lines.push("Also what a policy left re-drivable is sent again.".to_owned());
     }
-    lines.extend([String::new(), "y  go on    Esc  not now".to_owned()]);
+    lines.extend([String::new(), dir.display().to_string(), String::new(), "y  go on    Esc  not now".to_owned()]);
     let up_to = raised.map_or(String::new(), |raised| format!(", up to {raised}"));
     let what = format!("go on with {input}{up_to}");
     let deed = Deed::Errand { errand: Errand::Resume { dir, re_drive, agreed: n_left, raised }, what };

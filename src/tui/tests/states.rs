@@ -123,3 +123,29 @@ fn a_run_that_is_over_says_so_on_every_screen_about_it() {
         }
     }
 }
+
+#[test]
+fn the_help_of_every_screen_lists_its_actions_and_no_others_with_the_operators_own_keys() {
+    use crate::tui::action::in_context;
+    use crate::tui::field::TextField;
+    use crate::tui::keymap::Keymap;
+    for keymap in [Keymap::default(), Keymap::load("vim").unwrap()] {
+        for each in Screen::ALL {
+            let overlay = Some(Overlay::Help { search: TextField::default(), scroll: 0 });
+            let ui = UiState { overlay, keymap: std::sync::Arc::new(keymap.clone()), ..screen(each) };
+            let text = text_of(&drawn(&ui, &fixtures::batches(), (160, 200), ThemeName::Dark, false));
+            let has = |line: &str, name: &str| line.split_whitespace().any(|word| word == name);
+            for info in in_context(each.context()) {
+                let key = keymap.hint(info.action);
+                let said = text.lines().any(|line| has(line, info.name) && line.contains(&key));
+                assert!(said, "{each:?}: no {} with its key {key}\n{text}", info.name);
+            }
+            // Names that are plain words stand in the texts of others, too.
+            let others = registry().filter(|info| !info.contexts.contains(&each.context()) && info.name.contains('-'));
+            for info in others {
+                let said = text.lines().find(|line| has(line, info.name));
+                assert_eq!(said, None, "{each:?} does not have {}", info.name);
+            }
+        }
+    }
+}

@@ -136,8 +136,14 @@ pub fn render(buf: &mut Buffer, scene: &Scene<'_>, overlay: &Overlay, frame_area
         Overlay::Raise(_) => wrapped.len().saturating_sub(usize::from(body.height)),
         _ => 0,
     };
+    let hidden = wrapped.len().saturating_sub(first + usize::from(body.height));
     for (row, (line, style)) in (0..body.height).zip(wrapped.into_iter().skip(first)) {
         put(buf, body, row, [styled(line, style)]);
+    }
+    if hidden > 0 {
+        let row = Rect { y: body.y + body.height.saturating_sub(1), height: body.height.min(1), ..body };
+        let text = text::fit(&format!("… {} more lines: enlarge", hidden + 1), usize::from(body.width));
+        put(buf, row, 0, [styled(text, theme.warn)]);
     }
     for (at, (choice, place)) in buttons.into_iter().enumerate() {
         let style = if at == overlay.focus() { theme.focus } else { theme.text };

@@ -132,6 +132,29 @@ fn d1_what_a_harvest_found_no_result_of_is_in_doubt_in_the_state_that_calls_it_h
 }
 
 #[test]
+fn requests_of_a_batch_that_was_given_up_are_in_doubt_once_when_they_are_sent_again() {
+    for in_session in [true, false] {
+        let mut world = limited(10, 10, 1_000);
+        (world.unattended, world.n_pages) = (!in_session, u32::MAX);
+        world.boot(false);
+        world.run_until(|world| world.statuses() == [SubBatchStatus::Unavailable]);
+        let ledger = &world.state.runs[0].ledger;
+        let whole = Money(at_most(&world).0 * 10);
+        assert_eq!((ledger.in_doubt().0, ledger.reserved()), (0, whole), "it may still be found");
+        if in_session {
+            world.command(Command::ReDriveSubBatch { run: RUN, sub_batch: 0 });
+        } else {
+            assert_eq!(world.run(), 4);
+            world.restart(true);
+        }
+        let ledger = &world.state.runs[0].ledger;
+        assert_eq!((ledger.in_doubt(), ledger.reserved_in_batches()), ((10, whole), Money::ZERO));
+        assert_eq!(world.run(), 0, "{:#?}", world.notices);
+        assert_eq!(world.state.runs[0].ledger.in_doubt().0, 10);
+    }
+}
+
+#[test]
 fn a_run_at_the_end_of_its_budget_does_without_a_second_pilot() {
     let mut world = limited(50, 10, 1_000);
     world.pilots = vec![Shape { name: "s".to_owned(), n: 50, first: vec![RequestNo(0), RequestNo(1)] }];
