@@ -184,7 +184,7 @@ fn answered(state: &mut State, slot: RunSlot, org: OrgId, row: HarvestedRow, now
         return;
     }
     let model = run.sizes.model(no);
-    let at_most = run.ledger.at_most(model, run.sizes.bytes(no), run.sizes.max_tokens(no), true);
+    let at_most = run.at_most_in_batch(no);
     run.ledger.settle(Answer { org, path: Route::Batch, model, outcome, usage, cost }, now.wall);
     run.outage.heard = true;
     run.fuse.off |= outcome != Outcome::Invalid;

@@ -191,6 +191,8 @@ pub(crate) fn re_drive(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) -> usi
         SubBatchStatus::Unavailable => {
             let again: Vec<_> = sub.members.iter().map(|no| (*no, Trouble::NoResult)).collect();
             doubt(sub.org, &again, ctx);
+            // From out at the API to in doubt.
+            sub.at_most = Money::ZERO;
             again
         }
         _ => std::mem::take(&mut sub.again),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::{BatchSettings, Level, Now, RequestNo, RunSlot, RunStatus, SubBatchStatus, Trouble};
+use crate::model::{BatchSettings, Level, Now, OrgId, RequestNo, Route, RunSlot, RunStatus, SubBatchStatus, Trouble};
 use crate::requests::{Input, ReadError, shapes};
 use crate::store::{Last, Members, StateFile, StoreError, SubBatchEntry};
 
@@ -46,6 +46,8 @@ pub struct BatchPlan {
     pub nonce: String,
     /// Sub-batches of earlier sessions, with the members whose text is still the same.
     pub kept: Vec<(SubBatchEntry, Vec<RequestNo>)>,
+    /// Of these, those that were given up, whose requests the operator has sent again from here on.
+    pub re_driven: Vec<u32>,
     /// Members of new sub-batches, and the index of the first.
     pub fresh: Vec<Vec<RequestNo>>,
     /// As `fresh`.
@@ -75,6 +77,7 @@ pub fn plan(
 ) -> Result<BatchPlan, PlanError> {
     let mut taken = vec![false; input.len() as usize];
     let mut kept = Vec::new();
+    let mut re_driven = Vec::new();
     for entry in &state.sub_batches {
         let index = entry.index;
         let members = Members::load(dir, index)?.ok_or(PlanError::NoMembers { index })?.still_in(input);
@@ -82,6 +85,9 @@ pub fn plan(
             taken[no.ix()] = true;
         }
         let mut entry = entry.clone();
+        if re_drive && entry.left && entry.status == SubBatchStatus::Unavailable {
+            re_driven.push(index);
+        }
         entry.left &= !re_drive;
         kept.push((entry, members));
     }
@@ -90,6 +96,7 @@ pub fn plan(
     let mut plan = BatchPlan {
         nonce: nonce.to_owned(),
         kept,
+        re_driven,
         fresh: Vec::new(),
         first_index: first_index.map_or(0, |index| index + 1),
         pilots: Vec::new(),
@@ -206,11 +213,18 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
         let open: Vec<RequestNo> = members.iter().copied().filter(is_open).collect();
         let left = entry.left && entry.status.is_over();
         let mut sub = Sub::resumed(entry, org, members, now);
-        let run = &state.runs[slot.ix()];
-        let at_most = |no: &RequestNo| {
-            run.ledger.at_most(run.sizes.model(*no), run.sizes.bytes(*no), run.sizes.max_tokens(*no), true)
-        };
-        sub.at_most = open.iter().map(at_most).sum();
+        let run = &mut state.runs[slot.ix()];
+        if plan.re_driven.contains(&sub.entry.index) {
+            for no in &open {
+                let (model, at_most) = (run.sizes.model(*no), run.at_most_in_batch(*no));
+                let org = org.unwrap_or(OrgId(0));
+                run.ledger.doubt(org, Route::Batch, model, Trouble::NoResult.as_str(), at_most, now.wall);
+            }
+        }
+        // One that was given up and decided about is in doubt, and out no more.
+        if sub.entry.left || sub.status() != SubBatchStatus::Unavailable {
+            sub.at_most = open.iter().map(|no| run.at_most_in_batch(*no)).sum();
+        }
         if was == SubBatchStatus::Unavailable {
             sub.one_look();
         }
@@ -258,7 +272,11 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     let text = if n_planned + n_live + n_pilots == 0 && state.runs[slot.ix()].queue.is_empty() {
         "batch path: 0 to send: every request has its answer already, and nothing is created".to_owned()
     } else {
-        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots")
+        format!(
+            "batch path: {n_planned} sub-batch{} planned, {n_live} of earlier sessions to go on with, {n_pilots} pilot{}",
+            if n_planned == 1 { "" } else { "es" },
+            if n_pilots == 1 { "" } else { "s" }
+        )
     };
     state.note(Level::Info, "batch-plan", None, text, now, effects);
     for remark in remarks {

@@ -202,6 +202,7 @@ fn only_what_still_waits_is_moved() {
         settings: BatchSettings::default(),
         nonce: "n".to_owned(),
         kept: Vec::new(),
+        re_driven: Vec::new(),
         fresh: vec![members],
         first_index: 0,
         pilots: Vec::new(),

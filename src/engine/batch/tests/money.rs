@@ -36,6 +36,18 @@ fn run(world: &mut World) -> u8 {
 }
 
 #[test]
+fn a_harvest_is_no_part_of_the_rate() {
+    let mut world = World::new(200, 100, Weather::default(), 3);
+    world.boot(false);
+    world.run_until(|world| {
+        let answered: u32 = world.state.runs[0].wire.seconds().iter().sum();
+        assert!(answered < 10, "{answered} answers of a sync path that had a pilot a shape to send");
+        world.rested.is_some()
+    });
+    assert!(world.all_done());
+}
+
+#[test]
 fn a_sub_batch_that_the_budget_does_not_hold_goes_out_in_parts_when_nothing_else_is_out() {
     let mut world = limited(100, 100, 60);
     assert_eq!(run(&mut world), 0, "{:#?}", world.notices);
@@ -117,6 +129,29 @@ fn d1_what_a_harvest_found_no_result_of_is_in_doubt_in_the_state_that_calls_it_h
     assert_eq!(state.queue.place(RequestNo(9)), Some(crate::engine::queue::Place::Batched), "it is not durable yet");
     assert_eq!(state.ledger.in_doubt(), (1, at_most(&world)));
     assert_eq!((run(&mut world), world.state.runs[0].ledger.in_doubt().0), (0, 1));
+}
+
+#[test]
+fn requests_of_a_batch_that_was_given_up_are_in_doubt_once_when_they_are_sent_again() {
+    for in_session in [true, false] {
+        let mut world = limited(10, 10, 1_000);
+        (world.unattended, world.n_pages) = (!in_session, u32::MAX);
+        world.boot(false);
+        world.run_until(|world| world.statuses() == [SubBatchStatus::Unavailable]);
+        let ledger = &world.state.runs[0].ledger;
+        let whole = Money(at_most(&world).0 * 10);
+        assert_eq!((ledger.in_doubt().0, ledger.reserved()), (0, whole), "it may still be found");
+        if in_session {
+            world.command(Command::ReDriveSubBatch { run: RUN, sub_batch: 0 });
+        } else {
+            assert_eq!(world.run(), 4);
+            world.restart(true);
+        }
+        let ledger = &world.state.runs[0].ledger;
+        assert_eq!((ledger.in_doubt(), ledger.reserved_in_batches()), ((10, whole), Money::ZERO));
+        assert_eq!(world.run(), 0, "{:#?}", world.notices);
+        assert_eq!(world.state.runs[0].ledger.in_doubt().0, 10);
+    }
 }
 
 #[test]

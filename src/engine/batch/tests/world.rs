@@ -248,6 +248,9 @@ impl World {
         self.state = World::state(&self.disk, self.n, self.unattended, self.limits.clone());
         let mut taken = HashSet::new();
         let mut kept = Vec::new();
+        let given_up = |entry: &&SubBatchEntry| entry.left && entry.status == SubBatchStatus::Unavailable;
+        let re_driven = self.disk.entries.iter().filter(|entry| re_drive && given_up(entry));
+        let re_driven = re_driven.map(|entry| entry.index).collect();
         for entry in &self.disk.entries {
             let members = self.disk.members[&entry.index].clone();
             taken.extend(members.iter().copied());
@@ -270,6 +273,7 @@ impl World {
             settings: self.settings.clone(),
             nonce: "n".to_owned(),
             kept,
+            re_driven,
             fresh: if self.disk.finish_on_sync { Vec::new() } else { fresh },
             first_index: self.disk.members.keys().max().map_or(0, |index| index + 1),
             pilots,
