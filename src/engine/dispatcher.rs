@@ -347,6 +347,7 @@ impl Dispatcher {
         if let Some(Some(part)) = self.state.batches.get(ix) {
             file.sub_batches = part.entries();
             file.finish_on_sync = part.finish_on_sync;
+            file.stuck_after_ms = Some(part.stuck_after_ms());
         }
         file
     }

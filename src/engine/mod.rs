@@ -16,6 +16,7 @@
 //! | `window` | how many calls an (organisation, family) bears at once: AIMD |
 //! | `pace` | at what rate calls start, by what the headers say is left: never to a 429, never at a colleague's cost |
 //! | `growth` | at what rate calls start after the API has said that use grew too sharply |
+//! | `ahead` | how far the end of a run is, and which limit comes before it |
 //! | `level` | how full a bucket of the API is now, and how much of it others use |
 //! | `load` | what a request is likely to take from the token limits |
 //! | `squeeze` | whether a colleague or our own use presses on an organisation, in words |
@@ -43,6 +44,7 @@
 //! Time is always an argument. Every decision is a notice that says what was seen, what was decided, and why.
 
 mod admit;
+mod ahead;
 mod alarm;
 mod batch;
 mod breaker;

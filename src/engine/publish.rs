@@ -11,6 +11,7 @@ use crate::model::snapshot::{
 };
 use crate::model::{Family, Money, Mono, Notice, Now, RunStatus};
 
+use super::ahead::{Ahead, ahead};
 use super::batch;
 use super::pace::easing;
 use super::squeeze::Squeeze;
@@ -69,7 +70,7 @@ fn roll(state: &mut State, now: Mono) {
     for run in runs {
         // A run that is over stands still.
         let now = run.ended.unwrap_or(now);
-        run.outcomes.roll(now);
+        run.wire.roll(now);
         run.course.at(now).cost = run.ledger.spent();
         run.course.refresh(now);
     }
@@ -227,11 +228,14 @@ fn run_views(state: &mut State, now: Now) -> Vec<RunView> {
 
 fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunView {
     let counts = run.queue.counts();
-    let rate = run.outcomes.rate();
+    let rate = run.wire.rate();
+    let budget = run.budget.view(&run.ledger, now.wall);
     // Nobody knows when a batch ends.
-    let in_batches = batches.as_ref().is_some_and(|batches| batches.n_open + batches.n_planned > 0);
-    let eta = (run.status == RunStatus::Running && rate > 0.0 && !in_batches)
-        .then(|| (counts.open() as f64 / rate * 1_000.0) as u64);
+    let in_batches = batches.as_ref().map_or(0, |batches| batches.n_open + batches.n_planned);
+    let ahead = match run.status {
+        RunStatus::Running => ahead(&counts, in_batches, rate, run.ledger.spent(), budget.as_ref()),
+        _ => Ahead::default(),
+    };
     let session_wall = run.session_wall(now.mono);
     RunView {
         slot: run.slot,
@@ -248,9 +252,11 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunV
         embedded_api: run.facts.embedded_api,
         model: run.facts.model.clone(),
         rate,
-        rate_history: run.outcomes.seconds(),
+        rate_history: run.wire.seconds(),
         course: run.course.shown(),
-        eta_ms: eta,
+        eta_ms: ahead.eta_ms,
+        sync_eta_ms: ahead.sync_eta_ms,
+        cut_short: ahead.cut_short,
         cost: run.ledger.spent(),
         n_possibly_charged: run.ledger.in_doubt().0,
         wall_ms: millis(run.facts.prior_wall + session_wall),
@@ -258,7 +264,7 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunV
         re_drives: re_drives(run),
         re_driven: most_first(run.ledger.re_driven().map(|(reason, n)| (reason.to_owned(), n))),
         attempts: attempts(run),
-        budget: run.budget.view(&run.ledger, now.wall),
+        budget,
         batches,
     }
 }

@@ -54,7 +54,6 @@ fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
             for (no, outcome) in done {
                 run.queue.synced(no, outcome);
                 let done = u32::from(outcome.is_terminal());
-                run.outcomes.add(done, now.mono);
                 run.course.at(now.mono).done += done;
             }
         }
@@ -121,6 +120,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             let slot = run;
             let run = &mut state.runs[slot.ix()];
             run.fuse.off = true;
+            run.wire.add(1, now.mono);
             let outcome = if refused { Outcome::Refused } else { Outcome::Succeeded };
             let model = run.sizes.model(no);
             run.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
@@ -137,6 +137,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             let run_state = &mut state.runs[run.ix()];
             let model = run_state.sizes.model(no);
             let (outcome, usage) = (Outcome::Invalid, Usage::default());
+            run_state.wire.add(1, now.mono);
             run_state.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
             run_state.queue.answered(no);
             effects.extend(record.map(Effect::Record));

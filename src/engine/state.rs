@@ -135,7 +135,8 @@ pub(crate) struct RunState {
     pub(crate) moving: bool,
     /// What a death of this process may leave in doubt at the most; `None` when nobody keeps it.
     pub(crate) promise: Option<Promise>,
-    pub(crate) outcomes: PerSecond,
+    /// Answers of the sync path: what sub-batches bring comes in bursts, and is no pace.
+    pub(crate) wire: PerSecond,
     /// The whole session.
     pub(crate) course: CourseState<RunStep>,
     pub(crate) fuse: Fuse,
@@ -257,7 +258,7 @@ impl State {
             reason: None,
             started: now,
             ended: None,
-            outcomes: PerSecond::default(),
+            wire: PerSecond::default(),
             course: CourseState::new(now),
             fuse,
             outage: Outage::default(),

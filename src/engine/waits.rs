@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::{Family, Mono, OrgId};
 
-use super::state::{Pool, RunState, State};
+use super::state::{Pool, State};
 
 /// What a run waits for; the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +16,7 @@ pub(crate) enum Waits {
     RateLimited,
     /// Requests are due, and wait for a free slot.
     Queue,
-    /// Nothing is due: answers are waited for.
+    /// Nothing is due: answers are waited for, or that they are on the disk.
     InFlight,
     /// Nothing is left but sub-batches.
     Batch,
@@ -89,15 +89,14 @@ fn waits(state: &State, ix: usize, now: Mono) -> Waits {
     }
     if run.queue.in_flight() > 0 {
         Waits::InFlight
-    } else if nothing_but_batches(run, state, ix) {
+    } else if !run.queue.is_empty() {
+        Waits::Retry
+    } else if state.batches.get(ix).is_some_and(Option::is_some) {
         Waits::Batch
     } else {
-        Waits::Retry
+        // All has been answered, and is not on the disk yet; or nothing has gone out yet.
+        Waits::InFlight
     }
-}
-
-fn nothing_but_batches(run: &RunState, state: &State, ix: usize) -> bool {
-    run.queue.is_empty() && state.batches.get(ix).is_some_and(Option::is_some)
 }
 
 /// Whether every org that serves a family is kept back by a limit of the API: closed, or paced by one.

@@ -319,11 +319,14 @@ pub struct BatchesView {
     pub ended: u32,
     /// Of them: those that the escape canceled.
     pub stuck_canceled: u32,
+    /// Whether `threshold_ms` says how it is; a run that another process drives may be of a version that does not tell.
+    #[serde(default)]
+    pub threshold_known: bool,
     /// Age from which a sub-batch is stuck; `None` turns the escape off.
     pub threshold_ms: Option<u64>,
     /// Whether the escape is made without asking.
     pub escape: bool,
-    /// How long those took that have ended, in the middle and at the longest.
+    /// How long those took that ended without a cancel, in the middle and at the longest.
     pub took_median_ms: Option<u64>,
     /// As `took_median_ms`.
     pub took_longest_ms: Option<u64>,
@@ -332,6 +335,15 @@ pub struct BatchesView {
     /// What the answers of sub-batches cost, over all sessions.
     #[serde(rename = "cost_usd")]
     pub cost: Money,
+}
+
+impl BatchesView {
+    /// Sub-batches that ended without a cancel: those by which others are measured.
+    pub fn n_ended_by_themselves(&self) -> usize {
+        let ended =
+            |sub: &&SubBatchView| sub.status != SubBatchStatus::Planned && !sub.status.is_open() && !sub.canceled;
+        self.sub_batches.iter().filter(ended).count()
+    }
 }
 
 /// A sub-batch as the operator sees it. Its progress cannot be seen while it is open: the API's counts stay at zero until its
@@ -352,7 +364,8 @@ pub struct SubBatchView {
     pub api_status: Option<String>,
     /// Milliseconds since it was created, to its end once it has ended; `None` while planned.
     pub age_ms: Option<u64>,
-    /// Milliseconds until it is stuck; zero when it is; `None` when there is no threshold or it has ended.
+    /// Milliseconds until it is stuck; zero when it is; `None` when there is no threshold, and once it was canceled or has
+    /// ended.
     pub stuck_in_ms: Option<u64>,
     /// Milliseconds until it expires; `None` when it has ended.
     pub expires_in_ms: Option<u64>,
@@ -360,6 +373,9 @@ pub struct SubBatchView {
     pub next_poll_ms: Option<u64>,
     /// Calls about it that failed since one was answered.
     pub n_failed: u32,
+    /// A cancel was taken, ours or somebody else's.
+    #[serde(default)]
+    pub canceled: bool,
     /// The escape was used, or the operator is asked about it.
     pub stuck: bool,
     /// It was adopted by a guess.
@@ -381,6 +397,15 @@ pub struct SubBatchView {
     pub cost: Money,
     /// What happened to it, and when, oldest first.
     pub timeline: Vec<(Wall, String)>,
+}
+
+/// A limit that ends a run before all of its requests are answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutShort {
+    /// Which: `budget`, `max-requests` or `deadline`.
+    pub by: String,
+    /// Milliseconds until then.
+    pub in_ms: u64,
 }
 
 /// The budget of a run as the operator sees it.
@@ -457,15 +482,22 @@ pub struct RunView {
     /// The API is a simulated one of this process: what is in batches there ends with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub embedded_api: bool,
-    /// Outcomes a second over the last ten seconds.
+    /// Answers of the sync path a second over the last ten seconds. What sub-batches bring comes in bursts, and says nothing
+    /// of the pace.
     pub rate: f64,
-    /// Outcomes in each of the last seconds, oldest first, at most 120.
+    /// Such answers in each of the last seconds, oldest first, at most 120.
     pub rate_history: Vec<u32>,
     /// Outcomes and cost over the whole session.
     #[serde(default)]
     pub course: Course<RunStep>,
-    /// Milliseconds to go at this rate; `None` while there is no telling.
+    /// Milliseconds to go at this rate; `None` while there is no telling, and when a limit ends the run before that.
     pub eta_ms: Option<u64>,
+    /// Milliseconds until the sync path has answered what is on it, while sub-batches are open, whose end nobody knows.
+    #[serde(default)]
+    pub sync_eta_ms: Option<u64>,
+    /// What ends the run before all is answered, at the pace and the price of its answers so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
     /// What its answers cost, over all sessions.
     pub cost: Money,
     /// Attempts that may have been billed without an answer, over all sessions.

@@ -16,6 +16,9 @@ pub(super) fn may_be_driven_again(knobs: &Knobs) -> bool {
 
 pub(super) fn of_sync(knobs: &Knobs, flows: &Flows, n: u64) -> Vec<String> {
     let mut risks = Vec::new();
+    if n == 0 {
+        return risks;
+    }
     let unknown: Vec<&str> =
         knobs.orgs.iter().filter(|org| org.limits.is_empty()).map(|org| org.label.as_str()).collect();
     if !unknown.is_empty() {

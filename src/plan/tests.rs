@@ -43,6 +43,12 @@ fn intervals_hold_their_middle() {
 }
 
 #[test]
+fn a_plan_with_nothing_to_send_has_no_risks() {
+    let plan = Plan::of(&knobs(0, "claude-haiku-4-5"), &Catalog::builtin());
+    assert_eq!((plan.sync.risks, plan.batch.risks), (vec![], vec![]));
+}
+
+#[test]
 fn the_table_marks_the_current_row_and_the_disagreement_on_sonnet_at_a_hundred_thousand() {
     let plan = Plan::of(&knobs(90_000, "claude-sonnet-4-5"), &Catalog::builtin());
     let row = plan.table.iter().find(|row| row.is_current).unwrap();

@@ -90,6 +90,12 @@ fn progress_line(snapshot: &Snapshot, run: &RunView) -> String {
     if let Some(eta) = run.eta_ms {
         let _ = write!(line, " · eta {}", format::span(eta));
     }
+    if let Some(eta) = run.sync_eta_ms {
+        let _ = write!(line, " · eta of the sync part {}", format::span(eta));
+    }
+    if let Some(cut) = &run.cut_short {
+        let _ = write!(line, " · {} ends it first, in {}", cut.by, format::span(cut.in_ms));
+    }
     let _ = write!(line, " · {}", format::money(run.cost));
     for (n, name) in [
         (run.n_in_batches(), "in batches"),

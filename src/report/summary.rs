@@ -176,7 +176,7 @@ fn seconds(ms: u64) -> f64 {
 pub fn outcomes(counts: &Counts, in_batches: u64) -> String {
     let named = [
         (counts.cached, "cached", false),
-        (counts.succeeded, "succeeded", true),
+        (counts.succeeded, "succeeded", counts.cached == 0),
         (counts.refused, "refused", false),
         (counts.invalid, "invalid", false),
         (counts.re_drivable, "re-drivable", false),
@@ -216,13 +216,15 @@ pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
     for run in &snapshot.runs {
         how_to_go_on(&mut out, run);
     }
-    line(&mut out, "exit", &format!("{exit_code}, {}", exit_meaning(exit_code)));
+    let all_cached = snapshot.runs.iter().all(|run| run.counts.cached > 0 && run.counts.cached == run.counts.total);
+    line(&mut out, "exit", &format!("{exit_code}, {}", exit_meaning(exit_code, all_cached)));
     out
 }
 
-/// What an exit code says, in words.
-pub fn exit_meaning(exit_code: u8) -> &'static str {
+/// What an exit code says, in words; `all_cached` when every answer came from the cache.
+pub fn exit_meaning(exit_code: u8, all_cached: bool) -> &'static str {
     match exit_code {
+        0 if all_cached => "every request was answered from the cache",
         0 => "every request succeeded",
         2 => "nothing was sent",
         3 => "finished, some requests are invalid or refused",
@@ -254,7 +256,7 @@ fn run_block(out: &mut String, run: &RunView) {
     if run.wall_ms > 0 && done > 0 {
         let _ = write!(time, " at {} on average", format::rate(done as f64 * 1e3 / run.wall_ms as f64));
     }
-    if run.session_wall_ms + 1_000 < run.wall_ms {
+    if is_resumed(run) {
         let _ = write!(time, " · this session {}", format::span(run.session_wall_ms));
     }
     line(out, "time", &time);
@@ -316,7 +318,15 @@ fn org_table(out: &mut String, snapshot: &Snapshot) {
         let [p50, p95, cost] = &rest;
         row(&harmless(label), [answers, steady, ramp, overloaded, server, transport, peak, p50, p95, cost]);
     }
+    if snapshot.runs.iter().any(is_resumed) && snapshot.orgs.iter().any(|org| org.latency_p50_ms > 0) {
+        let _ = writeln!(out, "  p50 and p95 are of this session alone; `fandeck report` has those of the whole run");
+    }
     out.push('\n');
+}
+
+/// Whether there were sessions before this one.
+fn is_resumed(run: &RunView) -> bool {
+    run.session_wall_ms + 1_000 < run.wall_ms
 }
 
 /// Orgs that need somebody before the next run, although this one may have gone well without them.
@@ -411,6 +421,27 @@ mod tests {
         assert_eq!(limit_to_raise(Some("would pass max-requests of 7: …")), Some("--max-requests"));
         assert_eq!(limit_to_raise(Some("would pass per-day-usd of $7.00: …")), None);
         assert_eq!(limit_to_raise(Some("stopped by the operator")), None);
+    }
+
+    #[test]
+    fn a_run_that_was_answered_from_the_cache_alone_is_not_said_to_have_sent_anything_well() {
+        let mut snapshot = fixtures::finished();
+        let run = &mut snapshot.runs[0];
+        run.counts = Counts { total: 200, cached: 200, ..Counts::default() };
+        let told = text(&snapshot, 0);
+        assert!(told.contains("200 in all: 200 cached\n"), "{told}");
+        assert!(told.contains("0, every request was answered from the cache"), "{told}");
+    }
+
+    #[test]
+    fn the_latencies_of_a_resumed_run_are_said_to_be_those_of_its_last_session() {
+        let mut snapshot = fixtures::finished();
+        let run = &mut snapshot.runs[0];
+        run.wall_ms = run.session_wall_ms;
+        let says = "p50 and p95 are of this session alone";
+        assert!(!text(&snapshot, 0).contains(says));
+        snapshot.runs[0].wall_ms += 60_000;
+        assert!(text(&snapshot, 0).contains(says));
     }
 
     #[test]

@@ -76,6 +76,10 @@ pub struct StateFile {
     /// The Message Batches of the run, from the intent to create each on; empty on the sync path.
     #[serde(default)]
     pub sub_batches: Vec<SubBatchEntry>,
+    /// Age in milliseconds from which its owner calls a sub-batch stuck; zero when it calls none so. Absent on the sync path,
+    /// and in files of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck_after_ms: Option<u64>,
     /// The operator moved what was not in a sub-batch yet to the sync path.
     #[serde(default)]
     pub finish_on_sync: bool,
@@ -128,6 +132,7 @@ impl StateFile {
             exit_code: None,
             orgs: Vec::new(),
             sub_batches: Vec::new(),
+            stuck_after_ms: None,
             finish_on_sync: false,
         }
     }

@@ -140,6 +140,38 @@ impl SubBatchEntry {
     pub fn began_at(&self) -> Option<Wall> {
         self.submitted_at.or(self.created_at).or(self.create_intent_at)
     }
+
+    /// Whether a cancel ended it, ours or somebody else's.
+    pub fn was_canceled(&self) -> bool {
+        self.stuck_canceled_at.is_some() || self.canceled_elsewhere_at.is_some()
+    }
+
+    /// How long it took, in milliseconds. `None` before its end, and of one that was canceled: its age is no measure of how
+    /// long batches take.
+    pub fn took_ms(&self) -> Option<u64> {
+        let (began, ended) = (self.began_at()?, self.ended_at?);
+        let span = u64::try_from(ended.0.saturating_sub(began.0)).unwrap_or(0);
+        (!self.was_canceled()).then_some(span)
+    }
+
+    /// What is known to have happened to it, oldest first, in the words in which a session notes it as it happens.
+    pub fn moments(&self) -> Vec<(Wall, String)> {
+        let id = self.batch_id.as_deref().unwrap_or("(no id)");
+        let came = if self.adopted { "adopted" } else { "created" };
+        let org = if self.org.is_empty() { String::new() } else { format!(" at {}", self.org) };
+        let moments = [
+            (self.create_intent_at, format!("intent to create{org}")),
+            (self.submitted_at.or(self.created_at), format!("{came} as {id}")),
+            (self.stuck_cancel_intent_at, "intent to cancel".to_owned()),
+            (self.stuck_canceled_at, "cancel taken".to_owned()),
+            (self.canceled_elsewhere_at, "seen canceled elsewhere".to_owned()),
+            (self.ended_at, "ended".to_owned()),
+            (self.harvested_at, "harvested".to_owned()),
+        ];
+        let mut moments: Vec<_> = moments.into_iter().filter_map(|(at, what)| Some((at?, what))).collect();
+        moments.sort_by_key(|(at, _)| *at);
+        moments
+    }
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -158,6 +190,30 @@ mod tests {
         let text = serde_json::to_string(&entry).unwrap();
         assert!(text.contains(r#""stuck_cancel_intent_at":"1970-01-01T00:00:01.000Z""#), "{text}");
         assert_eq!(serde_json::from_str::<SubBatchEntry>(&text).unwrap(), entry);
+    }
+
+    #[test]
+    fn what_happened_to_it_is_told_with_its_org_and_its_id() {
+        let mut entry = SubBatchEntry::planned(7, 1_000);
+        assert_eq!(entry.moments(), []);
+        (entry.org, entry.batch_id) = ("batch".to_owned(), Some("msgbatch_1".to_owned()));
+        (entry.create_intent_at, entry.submitted_at) = (Some(Wall(1)), Some(Wall(2)));
+        (entry.stuck_cancel_intent_at, entry.ended_at) = (Some(Wall(5)), Some(Wall(4)));
+        let told: Vec<String> = entry.moments().into_iter().map(|(_, what)| what).collect();
+        assert_eq!(told, ["intent to create at batch", "created as msgbatch_1", "ended", "intent to cancel"]);
+        entry.adopted = true;
+        assert_eq!(entry.moments()[1].1, "adopted as msgbatch_1");
+    }
+
+    #[test]
+    fn one_that_was_canceled_is_no_measure_of_how_long_batches_take() {
+        let mut entry = SubBatchEntry::planned(7, 1_000);
+        (entry.submitted_at, entry.ended_at) = (Some(Wall(1_000)), Some(Wall(6_000)));
+        assert_eq!(entry.took_ms(), Some(5_000));
+        entry.stuck_canceled_at = Some(Wall(5_000));
+        assert_eq!((entry.took_ms(), entry.was_canceled()), (None, true));
+        (entry.stuck_canceled_at, entry.canceled_elsewhere_at) = (None, Some(Wall(5_000)));
+        assert_eq!((entry.took_ms(), entry.was_canceled()), (None, true));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::engine::handle::CommandRequest;
 use crate::model::series::{Course, Latencies};
 use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, StoreView, SubBatchView};
 use crate::model::{Command, CommandOutcome, Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
-use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry, stamp};
+use crate::store::{OrgState, RunDir, RunPeek, StateFile, SubBatchEntry, stamp};
 use crate::tui::backstage::{Attached, Driver};
 
 /// Between two looks at a directory that another process writes.
@@ -71,7 +71,10 @@ impl Pace {
 
     /// Takes a picture in, and gives it its rate and the time that is left.
     fn see(&mut self, run: &mut RunView, now: tokio::time::Instant) {
-        let done = run.counts.done();
+        // What sub-batches bring comes in bursts, and says nothing of the pace.
+        let subs = run.batches.iter().flat_map(|batches| &batches.sub_batches);
+        let harvested: u64 = subs.map(|sub| u64::from(sub.n_succeeded) + u64::from(sub.n_refused_invalid)).sum();
+        let done = run.counts.done().saturating_sub(harvested);
         if self.states.back().is_none_or(|(_, before)| *before != done) {
             self.states.push_back((now, done));
         }
@@ -85,9 +88,10 @@ impl Pace {
         if seconds > 0.0 {
             run.rate = done.saturating_sub(*first) as f64 / seconds;
         }
-        if run.rate > 0.0 {
-            run.eta_ms = Some((run.counts.open() as f64 / run.rate * 1_000.0) as u64);
-        }
+        let in_batches = run.batches.as_ref().map_or(0, |batches| batches.n_open + batches.n_planned);
+        let on_sync = run.counts.open().saturating_sub(in_batches);
+        let eta = (run.rate > 0.0 && on_sync > 0).then(|| (on_sync as f64 / run.rate * 1_000.0) as u64);
+        (run.eta_ms, run.sync_eta_ms) = if in_batches > 0 { (None, eta) } else { (eta, None) };
     }
 }
 
@@ -132,6 +136,8 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
         rate_history: Vec::new(),
         course: Course::default(),
         eta_ms: None,
+        sync_eta_ms: None,
+        cut_short: None,
         cost: state.cost,
         n_possibly_charged: state.n_possibly_charged,
         wall_ms: state.wall_ms,
@@ -140,8 +146,7 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
         re_driven: state.re_driven.iter().map(|(why, n)| (why.clone(), *n)).collect(),
         attempts: state.attempts,
         budget: None,
-        batches: (!state.sub_batches.is_empty())
-            .then(|| Arc::new(batches(&state.sub_batches, at, state.finish_on_sync))),
+        batches: (!state.sub_batches.is_empty()).then(|| Arc::new(batches(state, peek.owner.is_some(), at))),
     };
     Snapshot {
         seq,
@@ -179,17 +184,19 @@ fn org_view(id: OrgId, org: &OrgState) -> OrgView {
     }
 }
 
-fn batches(entries: &[SubBatchEntry], now: Wall, finish_on_sync: bool) -> BatchesView {
+/// The sub-batches. The threshold is that of whoever drives the run, or drove it last; what nobody drives does not become
+/// stuck.
+fn batches(state: &StateFile, driven: bool, now: Wall) -> BatchesView {
+    let entries = &state.sub_batches;
     let requests = |wanted: &dyn Fn(SubBatchStatus) -> bool| -> u64 {
         entries.iter().filter(|entry| wanted(entry.status)).map(|entry| u64::from(entry.n_requests)).sum()
     };
     let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| {
         u32::try_from(entries.iter().filter(|entry| wanted(entry)).count()).unwrap_or(u32::MAX)
     };
-    // As the owner reckons it: from the submission to the end that the API told.
-    let took = |entry: &SubBatchEntry| u64::try_from(entry.ended_at?.0.saturating_sub(entry.began_at()?.0)).ok();
-    let mut took: Vec<u64> = entries.iter().filter_map(took).collect();
+    let mut took: Vec<u64> = entries.iter().filter_map(SubBatchEntry::took_ms).collect();
     took.sort_unstable();
+    let threshold = state.stuck_after_ms.filter(|ms| *ms > 0);
     BatchesView {
         took_median_ms: took.get(took.len() / 2).copied(),
         took_longest_ms: took.last().copied(),
@@ -199,16 +206,21 @@ fn batches(entries: &[SubBatchEntry], now: Wall, finish_on_sync: bool) -> Batche
         created: count(&|entry| entry.batch_id.is_some()),
         ended: count(&|entry| entry.ended_at.is_some()),
         stuck_canceled: count(&|entry| entry.stuck_canceled_at.is_some()),
-        finish_on_sync,
+        threshold_known: state.stuck_after_ms.is_some(),
+        threshold_ms: threshold,
+        // Whether the escape is made without asking is only known where it is driven.
+        escape: false,
+        finish_on_sync: state.finish_on_sync,
         cost: entries.iter().map(|entry| entry.tally.cost).sum::<Money>(),
-        sub_batches: entries.iter().map(|entry| sub_batch(entry, now)).collect(),
-        ..BatchesView::default()
+        sub_batches: entries.iter().map(|entry| sub_batch(entry, threshold.filter(|_| driven), now)).collect(),
     }
 }
 
-fn sub_batch(entry: &SubBatchEntry, now: Wall) -> SubBatchView {
+fn sub_batch(entry: &SubBatchEntry, threshold: Option<u64>, now: Wall) -> SubBatchView {
     let span = |from: Wall, to: Wall| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
     let open = entry.status.is_open();
+    let waits = open && !matches!(entry.status, SubBatchStatus::CancelRequested | SubBatchStatus::Canceling);
+    let age = entry.began_at().map(|began| span(began, entry.ended_at.unwrap_or(now)));
     let tally = &entry.tally;
     SubBatchView {
         index: entry.index,
@@ -217,11 +229,12 @@ fn sub_batch(entry: &SubBatchEntry, now: Wall) -> SubBatchView {
         n_requests: entry.n_requests,
         status: entry.status,
         api_status: None,
-        age_ms: entry.began_at().map(|began| span(began, entry.ended_at.unwrap_or(now))),
-        stuck_in_ms: None,
+        age_ms: age,
+        stuck_in_ms: threshold.filter(|_| waits).zip(age).map(|(threshold, age)| threshold.saturating_sub(age)),
         expires_in_ms: entry.expires_at.filter(|_| open).map(|at| span(now, at)),
         next_poll_ms: None,
         n_failed: 0,
+        canceled: entry.was_canceled(),
         stuck: entry.stuck_cancel_intent_at.is_some(),
         adopted: entry.adopted,
         question: None,
@@ -231,25 +244,8 @@ fn sub_batch(entry: &SubBatchEntry, now: Wall) -> SubBatchView {
         n_canceled: tally.n_canceled,
         n_errored: tally.n_errored + tally.n_missing + tally.n_unknown,
         cost: tally.cost,
-        timeline: timeline(entry),
+        timeline: entry.moments(),
     }
-}
-
-fn timeline(entry: &SubBatchEntry) -> Vec<(Wall, String)> {
-    let mut moments: Vec<(Wall, String)> = [
-        (entry.create_intent_at, "a create was about to be sent"),
-        (entry.created_at, "created"),
-        (entry.stuck_cancel_intent_at, "the escape was decided"),
-        (entry.stuck_canceled_at, "the API took the cancel"),
-        (entry.canceled_elsewhere_at, "somebody else canceled it"),
-        (entry.ended_at, "ended"),
-        (entry.harvested_at, "harvested"),
-    ]
-    .into_iter()
-    .filter_map(|(at, what)| Some((at?, what.to_owned())))
-    .collect();
-    moments.sort_by_key(|(at, _)| *at);
-    moments
 }
 
 #[cfg(test)]
@@ -277,6 +273,15 @@ mod tests {
         assert_eq!(at(60, 2_000).0, 9);
     }
 
+    fn state() -> StateFile {
+        let at = "1970-01-01T00:00:01.000Z";
+        let counts = serde_json::to_value(crate::model::Counts::default()).unwrap();
+        let text = serde_json::json!({
+            "format": 1, "status": "running", "counts": counts, "cost_usd": 0.0, "updated_at": at, "heartbeat_at": at
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
     #[test]
     fn an_open_sub_batch_of_another_process_is_held_against_its_siblings_that_have_ended() {
         let entry = |index, took: Option<i64>| {
@@ -287,11 +292,35 @@ mod tests {
             }
             entry
         };
-        let entries = [entry(0, Some(9_000)), entry(1, None), entry(2, Some(3_000)), entry(3, Some(5_000))];
-        let view = batches(&entries, Wall(21_000), false);
-        assert_eq!((view.ended, view.took_median_ms, view.took_longest_ms), (3, Some(5_000), Some(9_000)));
+        let mut state = state();
+        state.sub_batches = vec![entry(0, Some(9_000)), entry(1, None), entry(2, Some(3_000)), entry(3, Some(5_000))];
+        state.sub_batches.push(SubBatchEntry { stuck_canceled_at: Some(Wall(15_000)), ..entry(4, Some(15_000)) });
+        let view = batches(&state, true, Wall(21_000));
+        assert_eq!((view.ended, view.n_ended_by_themselves()), (4, 3));
+        assert_eq!((view.took_median_ms, view.took_longest_ms), (Some(5_000), Some(9_000)));
         assert_eq!(view.sub_batches[1].age_ms, Some(20_000));
-        let none = batches(&entries[1..2], Wall(21_000), false);
+        state.sub_batches = vec![entry(1, None)];
+        let none = batches(&state, true, Wall(21_000));
         assert_eq!((none.ended, none.took_median_ms), (0, None));
+    }
+
+    #[test]
+    fn the_threshold_is_that_of_the_process_that_drives_the_run() {
+        let mut state = state();
+        let entry = SubBatchEntry::planned(0, 100);
+        let entry = SubBatchEntry { status: SubBatchStatus::InProgress, submitted_at: Some(Wall(1_000)), ..entry };
+        state.sub_batches = vec![entry];
+        let seen = |state: &StateFile, driven: bool| {
+            let view = batches(state, driven, Wall(21_000));
+            (view.threshold_known, view.threshold_ms, view.sub_batches[0].stuck_in_ms)
+        };
+        assert_eq!(seen(&state, true), (false, None, None));
+        state.stuck_after_ms = Some(60_000);
+        assert_eq!(seen(&state, true), (true, Some(60_000), Some(40_000)));
+        assert_eq!(seen(&state, false), (true, Some(60_000), None), "nobody cancels it");
+        state.sub_batches[0].status = SubBatchStatus::Canceling;
+        assert_eq!(seen(&state, true).2, None);
+        state.stuck_after_ms = Some(0);
+        assert_eq!(seen(&state, true), (true, None, None));
     }
 }

@@ -149,9 +149,15 @@ impl BatchRun {
         self.desks.get(org.ix()).map(|desk| desk.label.clone()).unwrap_or_default()
     }
 
+    /// The age in milliseconds from which a sub-batch is stuck, as `state.json` keeps it: zero turns the escape off.
+    pub(crate) fn stuck_after_ms(&self) -> u64 {
+        self.settings.stuck_after.map_or(0, |after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// How long those took that have ended.
     pub(crate) fn peers(&self) -> Peers {
-        Peers::new(self.subs.iter().filter_map(|sub| sub.took).collect())
+        // One that was canceled is no measure of how long batches take.
+        Peers::new(self.subs.iter().filter(|sub| !sub.entry.was_canceled()).filter_map(|sub| sub.took).collect())
     }
 
     /// What the sub-batches of each org may still be billed at the most. One whose results cannot be had counts until
@@ -292,7 +298,9 @@ impl BatchRun {
             self.piloted = true;
             let n = self.pilots.len();
             if n > 0 {
-                let text = format!("{n} pilots were answered, one of each shape of request: creating sub-batches");
+                let answered =
+                    if n == 1 { "1 pilot was answered".to_owned() } else { format!("{n} pilots were answered") };
+                let text = format!("{answered}, one of each shape of request: creating sub-batches");
                 ctx.say(Level::Info, "pilots-answered", None, text);
             }
         }

@@ -272,7 +272,11 @@ pub(crate) fn begin(state: &mut State, slot: RunSlot, plan: BatchPlan, now: Now,
     let text = if n_planned + n_live + n_pilots == 0 && state.runs[slot.ix()].queue.is_empty() {
         "batch path: 0 to send: every request has its answer already, and nothing is created".to_owned()
     } else {
-        format!("batch path: {n_planned} sub-batches planned, {n_live} of earlier sessions go on, {n_pilots} pilots")
+        format!(
+            "batch path: {n_planned} sub-batch{} planned, {n_live} of earlier sessions to go on with, {n_pilots} pilot{}",
+            if n_planned == 1 { "" } else { "es" },
+            if n_pilots == 1 { "" } else { "s" }
+        )
     };
     state.note(Level::Info, "batch-plan", None, text, now, effects);
     for remark in remarks {

@@ -95,18 +95,7 @@ impl Sub {
         let mut sub = Sub::new(entry, org, members, now);
         sub.resumed = true;
         sub.members_kept = true;
-        let said = |what: &str, at: Option<Wall>| Some((at?, what.to_owned()));
-        let entry = &sub.entry;
-        let known = [
-            said("intent to create", entry.create_intent_at),
-            said("created", entry.submitted_at),
-            said("intent to cancel", entry.stuck_cancel_intent_at),
-            said("cancel taken", entry.stuck_canceled_at),
-            said("seen canceled elsewhere", entry.canceled_elsewhere_at),
-            said("ended", entry.ended_at),
-            said("harvested", entry.harvested_at),
-        ];
-        sub.timeline = known.into_iter().flatten().collect();
+        sub.timeline = sub.entry.moments();
         sub.took = match (sub.entry.began_at(), sub.entry.ended_at) {
             (Some(began), Some(ended)) => Some(between(began, ended)),
             _ => None,

@@ -42,6 +42,7 @@ fn view(part: &BatchRun, now: Mono) -> BatchesView {
         created: count(&|sub| sub.entry.batch_id.is_some()),
         ended: count(&|sub| sub.entry.ended_at.is_some()),
         stuck_canceled: count(&|sub| sub.entry.stuck_canceled_at.is_some()),
+        threshold_known: true,
         threshold_ms: part.settings.stuck_after.map(millis),
         escape: part.settings.escape,
         took_median_ms: peers.median().map(millis),
@@ -57,6 +58,8 @@ fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
     let planned = status == SubBatchStatus::Planned;
     let age = (!planned).then(|| sub.took.unwrap_or_else(|| sub.age(now)));
     let open = status.is_open();
+    // A cancel that is under way ends the countdown to it.
+    let waits = open && !matches!(status, SubBatchStatus::CancelRequested | SubBatchStatus::Canceling);
     let unknown =
         sub.api_status.as_ref().filter(|word| !matches!(word.as_str(), "in_progress" | "canceling" | "ended"));
     SubBatchView {
@@ -67,10 +70,15 @@ fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
         status,
         api_status: unknown.cloned(),
         age_ms: age.map(millis),
-        stuck_in_ms: part.settings.stuck_after.filter(|_| open).map(|after| millis(after.saturating_sub(sub.age(now)))),
+        stuck_in_ms: part
+            .settings
+            .stuck_after
+            .filter(|_| waits)
+            .map(|after| millis(after.saturating_sub(sub.age(now)))),
         expires_in_ms: open.then(|| millis(sub.expires_in(now))),
         next_poll_ms: (status.is_polled() && sub.org.is_some()).then(|| millis(sub.next.until(now))),
         n_failed: sub.n_failed + sub.n_404,
+        canceled: sub.entry.was_canceled(),
         stuck: sub.stuck || sub.entry.stuck_cancel_intent_at.is_some(),
         adopted: sub.entry.adopted,
         question: sub.question.clone(),

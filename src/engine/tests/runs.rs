@@ -17,6 +17,18 @@ fn a_run_ends_when_every_outcome_is_durable_and_not_before() {
 }
 
 #[test]
+fn what_is_answered_and_not_on_the_disk_yet_is_no_wait_for_a_re_drive() {
+    let mut desk = Desk::headless(&[10], 3);
+    desk.end_all(&ok());
+    for _ in 0..2 {
+        crate::engine::waits::look(&mut desk.state, desk.now.mono);
+        desk.now.mono = desk.now.mono + Duration::from_secs(1);
+    }
+    let waited = desk.state.runs[0].waited.ms();
+    assert!(waited.contains_key("in-flight") && !waited.contains_key("retry"), "{waited:?}");
+}
+
+#[test]
 fn l1_a_storm_longer_than_any_retry_count_fails_nothing() {
     let mut desk = Desk::headless(&[20], 50);
     for _ in 0..300 {

@@ -122,7 +122,10 @@ impl Review {
     /// The exit code with what it means; a run that goes on has none, whatever its counts would come to now.
     pub fn exit(&self) -> String {
         match self.run.exit_code {
-            Some(code) => format!("{code}, {}", exit_meaning(code)),
+            Some(code) => format!(
+                "{code}, {}",
+                exit_meaning(code, self.run.n_cached > 0 && self.run.n_cached == self.run.n_total)
+            ),
             None => "none yet: it goes on".to_owned(),
         }
     }
@@ -236,7 +239,7 @@ impl PlanAgainstActual {
 pub const WAITS: [(&str, &str); 6] = [
     ("queue", "requests wait for a free slot"),
     ("rate-limited", "limits of the API keep requests back"),
-    ("in-flight", "only answers are waited for"),
+    ("in-flight", "only answers are waited for, or that they are on the disk"),
     ("batch-wait", "only sub-batches are waited for"),
     ("retry", "only re-drives that are not due yet are left"),
     ("held", "paused, parked, draining, out of budget, or no room on the disk"),

@@ -128,6 +128,11 @@ pub fn batches_of(snapshot: &Snapshot) -> Option<(&RunView, &BatchesView)> {
 }
 
 impl BatchesUi {
+    /// Selects one and stays there: what the operator has acted on is not left for the next one to worry about.
+    fn stay_at(&mut self, index: u32) {
+        (self.selected, self.follow) = (Some(index), false);
+    }
+
     /// The sub-batches that are shown, in order.
     pub fn rows<'v>(&self, view: &'v BatchesView) -> Vec<&'v SubBatchView> {
         let shown = |sub: &&SubBatchView| match self.filter {
@@ -150,15 +155,19 @@ impl BatchesUi {
         rows
     }
 
-    /// Position of the selected one among the rows.
-    pub fn selected_ix(&self, rows: &[&SubBatchView]) -> usize {
+    /// Position of the selected one among the rows. `None` when the operator's own is not among them any more: what a key does
+    /// must not fall on another one that came to stand in its place.
+    pub fn selected_ix(&self, rows: &[&SubBatchView]) -> Option<usize> {
         if self.follow {
             let open = rows.iter().enumerate().filter(|(_, sub)| sub.status.is_open() || sub.question.is_some());
             let worry =
                 |sub: &SubBatchView| (sub.question.is_some(), sub.status == SubBatchStatus::InProgress, sub.age_ms);
-            return open.max_by_key(|(_, sub)| worry(sub)).map_or(0, |(at, _)| at);
+            return Some(open.max_by_key(|(_, sub)| worry(sub)).map_or(0, |(at, _)| at));
         }
-        self.selected.and_then(|index| rows.iter().position(|sub| sub.index == index)).unwrap_or(0)
+        match self.selected {
+            Some(index) => rows.iter().position(|sub| sub.index == index),
+            None => Some(0),
+        }
     }
 }
 
@@ -167,7 +176,7 @@ pub fn selected<'s>(ui: &UiState, snapshot: &'s Snapshot) -> Option<(&'s RunView
     let (run, view) = batches_of(snapshot)?;
     let screen = &ui.batches;
     let rows = screen.rows(view);
-    Some((run, rows.get(screen.selected_ix(&rows)).copied()?))
+    Some((run, rows.get(screen.selected_ix(&rows)?).copied()?))
 }
 
 /// Why an action is of no use now.
@@ -216,11 +225,11 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     match action {
         Action::MoveDown | Action::MoveUp | Action::PageDown | Action::PageUp | Action::First | Action::Last => {
             let rows = screen.rows(view);
-            let next = super::moved(action, screen.selected_ix(&rows), rows.len(), page);
-            if let Some(sub) = rows.get(next) {
-                screen.selected = Some(sub.index);
+            let next = super::moved(action, screen.selected_ix(&rows).unwrap_or(0), rows.len(), page);
+            match rows.get(next) {
+                Some(sub) => screen.stay_at(sub.index),
+                None => screen.follow = false,
             }
-            screen.follow = false;
         }
         Action::Sort => {
             screen.selected = index;
@@ -239,15 +248,17 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
             };
         }
         Action::Follow => screen.follow = !screen.follow,
-        Action::CancelSubBatch => ask_cancel(ui, snapshot, now),
+        Action::CancelSubBatch => ask_cancel(ui, snapshot),
         Action::FinishOnSync => ask_finish(ui, run, view),
         Action::ReDriveSubBatch => {
             let Some(sub_batch) = index else { return Vec::new() };
+            screen.stay_at(sub_batch);
             let what = format!("re-drive what is left of sub-batch {sub_batch}");
             return send(ui, Command::ReDriveSubBatch { run: slot, sub_batch }, what, None, now);
         }
         Action::LeaveSubBatch => {
             let Some(sub_batch) = index else { return Vec::new() };
+            screen.stay_at(sub_batch);
             let what = format!("leave sub-batch {sub_batch}");
             return send(ui, Command::LeaveSubBatch { run: slot, sub_batch }, what, None, now);
         }
@@ -258,13 +269,12 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
 
 /// A click: selects, and on the button asks.
 pub(super) fn click(ui: &mut UiState, index: u32, cancel: bool, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    ui.batches.selected = Some(index);
-    ui.batches.follow = false;
+    ui.batches.stay_at(index);
     if cancel {
         if let Err(reason) = crate::tui::valid::valid(Action::CancelSubBatch, ui, snapshot) {
             say(ui, reason, Tone::Bad, now);
         } else {
-            ask_cancel(ui, snapshot, now);
+            ask_cancel(ui, snapshot);
         }
     }
     Vec::new()
@@ -307,11 +317,11 @@ fn against_siblings(sub: &SubBatchView, view: &BatchesView) -> String {
     let siblings = match (view.took_median_ms, view.took_longest_ms) {
         (Some(median), Some(longest)) => format!(
             "{} others ended, after a median of {} and {} at the longest.",
-            view.ended,
+            view.n_ended_by_themselves(),
             format::span(median),
             format::span(longest)
         ),
-        _ if view.ended > 0 => format!("{} others ended.", view.ended),
+        _ if view.ended > 0 => "No other has ended without a cancel yet.".to_owned(),
         _ => "No other has ended yet.".to_owned(),
     };
     match sub.stuck_in_ms {
@@ -322,8 +332,9 @@ fn against_siblings(sub: &SubBatchView, view: &BatchesView) -> String {
     }
 }
 
-fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot, _now: Mono) {
+fn ask_cancel(ui: &mut UiState, snapshot: &Snapshot) {
     let Some((run, sub)) = selected(ui, snapshot) else { return };
+    ui.batches.stay_at(sub.index);
     let Some((_, view)) = batches_of(snapshot) else { return };
     let mut lines = vec![
         format!(

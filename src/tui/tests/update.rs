@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::sync::Arc;
+
 use super::*;
 use crate::model::{CommandOutcome, Family, SubBatchStatus};
 use crate::tui::action::Context;
@@ -436,6 +438,33 @@ fn the_screen_of_the_sub_batches_opens_only_when_there_are_some_and_sorts_filter
     let rows: Vec<u32> = ui.batches.rows(view).iter().map(|sub| sub.index).collect();
     assert_eq!(rows[0], 4, "the oldest first");
     assert_eq!(after(&snapshot, &[Action::ShowBatches, Action::Back]).0.screen, Screen::Live);
+}
+
+#[test]
+fn the_selection_stays_at_the_sub_batch_that_was_canceled_and_never_falls_on_another() {
+    let before = fixtures::batches();
+    let (mut ui, _) = after(&before, &[Action::ShowBatches, Action::CancelSubBatch, Action::Agree]);
+    let mut then = before;
+    let run = &mut then.runs[0];
+    let mut view = (**run.batches.as_ref().unwrap()).clone();
+    (view.sub_batches[2].status, view.sub_batches[2].question) = (SubBatchStatus::CancelRequested, None);
+    run.batches = Some(Arc::new(view.clone()));
+    let selected = |ui: &UiState, snapshot: &Snapshot| {
+        crate::tui::screens::batches::selected(ui, snapshot).map(|(_, sub)| sub.index)
+    };
+    assert_eq!(selected(&ui, &then), Some(2), "not the next one to worry about");
+    let again = press(&mut ui, &then, Action::CancelSubBatch);
+    assert_eq!((ui.overlay.is_some(), commands(&again)), (false, vec![]));
+    // Among those that are open it is until it has ended; what comes to stand in its place is not selected.
+    press(&mut ui, &then, Action::Show);
+    assert_eq!(selected(&ui, &then), Some(2));
+    view.sub_batches[2].status = SubBatchStatus::Harvested;
+    then.runs[0].batches = Some(Arc::new(view));
+    assert_eq!(selected(&ui, &then), None);
+    press(&mut ui, &then, Action::CancelSubBatch);
+    assert_eq!(ui.overlay, None);
+    press(&mut ui, &then, Action::Follow);
+    assert_eq!(selected(&ui, &then), Some(3));
 }
 
 #[test]

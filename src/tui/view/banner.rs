@@ -92,7 +92,9 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
     let quit = format!("press {} to leave", ui.keymap.hint(Action::Quit));
     match run.status {
         RunStatus::Finished if counts.refused + counts.invalid == 0 => {
-            Some(banner(Weight::Well, format!("FINISHED: every request succeeded · {quit}")))
+            let from_cache = counts.cached > 0 && counts.cached == counts.total;
+            let how = if from_cache { "was answered from the cache" } else { "succeeded" };
+            Some(banner(Weight::Well, format!("FINISHED: every request {how} · {quit}")))
         }
         RunStatus::Finished => Some(banner(
             Weight::Well,
@@ -183,7 +185,8 @@ fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
 /// Whether a sub-batch is half as old again as any other got: that is worth a look long before the threshold. A few siblings
 /// are no measure, and neither are seconds.
 fn is_left_behind(view: &BatchesView, sub: &SubBatchView, longest: u64) -> bool {
-    let n_ended = view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested).count();
+    let n_ended =
+        view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested && !sub.canceled).count();
     n_ended >= 3
         && sub.status == SubBatchStatus::InProgress
         && sub.age_ms.is_some_and(|age| age > (longest + longest / 2).max(10_000))

@@ -49,7 +49,7 @@ pub(super) fn hit(ui: &UiState, snapshot: &Snapshot, area: Rect, here: Position)
         return None;
     }
     let rows = screen.rows(view);
-    let first = scrolled(screen.selected_ix(&rows), table.height);
+    let first = scrolled(screen.selected_ix(&rows).unwrap_or(0), table.height);
     let sub = rows.get(first + usize::from(here.y - table.y))?;
     let button = table.x + table.width.saturating_sub(BUTTON_ROOM);
     Some(Target::SubBatch { index: sub.index, cancel: has_button(sub) && here.x >= button })
@@ -74,7 +74,8 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     };
     let aged = scene.ui.age_ms(scene.now);
     let rows = screen.rows(view);
-    let at = screen.selected_ix(&rows);
+    let selected = screen.selected_ix(&rows);
+    let at = selected.unwrap_or(0);
     put(buf, area, 0, [styled(strip(view, aged), theme.strong)]);
     put(buf, area, 1, sums(view, usize::from(area.width), theme));
     let has_open = view.sub_batches.iter().any(|sub| sub.status.is_open());
@@ -100,7 +101,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
     let (table, times, detail) = split(area);
     let first = scrolled(at, table.height);
     for (row, (ix, sub)) in (0..table.height).zip(rows.iter().enumerate().skip(first)) {
-        put(buf, table, row, columns.row(view, sub, Row { selected: ix == at, aged }, theme));
+        put(buf, table, row, columns.row(view, sub, Row { selected: selected == Some(ix), aged }, theme));
         if has_button(sub) {
             let place = Rect { x: table.x + table.width.saturating_sub(BUTTON_ROOM), width: BUTTON_ROOM, ..table };
             put(buf, place, row, [styled(BUTTON, theme.key)]);
@@ -110,7 +111,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, screen: &BatchesUi, ar
         put(buf, table, 0, [styled(" none to show; v shows others", theme.dim)]);
     }
     pictures::gantt::render(buf, times, view, scene.snapshot.at, aged, theme);
-    if let Some(sub) = rows.get(at) {
+    if let Some(sub) = selected.and_then(|at| rows.get(at)) {
         life(buf, scene, view, sub, detail);
     }
 }
@@ -155,7 +156,8 @@ fn sums(view: &BatchesView, columns: usize, theme: &Theme) -> Vec<Span<'static>>
 fn legend(view: &BatchesView) -> String {
     let end = match view.threshold_ms {
         Some(ms) => format!("stuck at {}", format::span(ms)),
-        None => "24h, none is called stuck".to_owned(),
+        None if view.threshold_known => "24h, none is called stuck".to_owned(),
+        None => "24h; when stuck is known to its driver".to_owned(),
     };
     format!("│ median  ┊ longest  end: {end} ")
 }
@@ -211,6 +213,9 @@ fn standing(view: &BatchesView, sub: &SubBatchView, aged: u64) -> String {
         });
     }
     if sub.status.is_over() {
+        if sub.canceled {
+            parts.push("was canceled".to_owned());
+        }
         parts.push(format!("{} done", format::count(u64::from(sub.n_succeeded + sub.n_refused_invalid))));
         for (n, what) in [(sub.n_expired, "expired"), (sub.n_canceled, "canceled"), (sub.n_errored, "errored")] {
             if n > 0 {
@@ -222,8 +227,10 @@ fn standing(view: &BatchesView, sub: &SubBatchView, aged: u64) -> String {
     }
     parts.push(match (view.took_median_ms, view.took_longest_ms) {
         (Some(median), Some(longest)) => {
-            format!("{} ended, median {}, longest {}", view.ended, format::span(median), format::span(longest))
+            let n = view.n_ended_by_themselves();
+            format!("{n} ended, median {}, longest {}", format::span(median), format::span(longest))
         }
+        _ if view.ended > 0 => "none has ended without a cancel".to_owned(),
         _ => "none has ended yet".to_owned(),
     });
     let threshold = view.threshold_ms.map(format::span).unwrap_or_default();
@@ -231,6 +238,9 @@ fn standing(view: &BatchesView, sub: &SubBatchView, aged: u64) -> String {
         Some(0) => parts.push(format!("over the threshold of {threshold}")),
         Some(ms) => parts.push(format!("stuck in {} (threshold {threshold})", format::countdown(ms))),
         None => {}
+    }
+    if sub.canceled {
+        parts.push("its cancel was taken".to_owned());
     }
     if let Some(ms) = sub.expires_in_ms {
         parts.push(format!("expires in {}", format::span(ms.saturating_sub(aged))));

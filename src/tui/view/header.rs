@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use crate::model::Snapshot;
 use crate::model::snapshot::RunView;
+use crate::model::{RunStatus, Snapshot};
 use crate::report::format;
 use crate::report::text::{self, harmless};
 use crate::tui::backstage::Driver;
@@ -129,6 +129,28 @@ fn legend(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, row: u16, run: &RunVi
     rows
 }
 
+/// When it ends, as a name and a value: of all, of what is on the sync path, or what ends it before; or why there is no telling.
+fn ahead(run: &RunView, age: u64, short: bool) -> (String, String) {
+    let left = |ms: u64| format::span(ms.saturating_sub(age));
+    if let Some(cut) = &run.cut_short {
+        let name = if short { format!("{} ends", cut.by) } else { format!("{} ends it first, in", harmless(&cut.by)) };
+        return (name, left(cut.in_ms));
+    }
+    if let Some(ms) = run.eta_ms {
+        return ("eta".to_owned(), left(ms));
+    }
+    if let Some(ms) = run.sync_eta_ms {
+        return (if short { "sync eta" } else { "eta of the sync part" }.to_owned(), left(ms));
+    }
+    let why = match run.status {
+        _ if short => "",
+        RunStatus::Running if run.n_in_batches() > 0 => " (a batch tells none)",
+        RunStatus::Running if run.rate <= 0.0 => " (no answers yet)",
+        _ => "",
+    };
+    ("eta".to_owned(), format!("–{why}"))
+}
+
 fn figures(scene: &Scene<'_>, run: &RunView, short: bool) -> Vec<Vec<Span<'static>>> {
     let theme = scene.theme;
     let named = |name: &str, value: String| vec![styled(format!("{name} "), theme.dim), styled(value, theme.text)];
@@ -143,8 +165,8 @@ fn figures(scene: &Scene<'_>, run: &RunView, short: bool) -> Vec<Vec<Span<'stati
     if over {
         out.clear();
     } else {
-        let eta = run.eta_ms.map_or("–".to_owned(), |ms| format::span(ms.saturating_sub(age)));
-        out.push(named("eta", eta));
+        let (name, eta) = ahead(run, age, short);
+        out.push(named(&name, eta));
     }
     if !short {
         out.push(named("elapsed", format::span(run.wall_ms.saturating_add(age))));

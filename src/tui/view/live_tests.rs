@@ -167,6 +167,22 @@ fn the_key_that_revives_names_the_org_to_select_when_another_one_is_meant() {
     assert!(said.contains("high-prio is not parked") && said.contains("select batch first, by ↓"), "{said}");
 }
 
+#[test]
+fn the_end_is_told_of_what_it_is_the_end_of_or_why_there_is_none() {
+    use crate::model::snapshot::CutShort;
+    let told = |eta: Option<u64>, sync: Option<u64>, cut: Option<&str>, rate: f64| {
+        let mut snapshot = fixtures::busy();
+        let run = &mut snapshot.runs[0];
+        (run.eta_ms, run.sync_eta_ms, run.rate) = (eta, sync, rate);
+        run.cut_short = cut.map(|by| CutShort { by: by.to_owned(), in_ms: 90_000 });
+        screen(&snapshot, UiState { size: (120, 40), ..UiState::default() }, (120, 40))
+    };
+    assert!(told(Some(60_000), None, None, 9.0).contains("eta 1m00s"));
+    assert!(told(None, Some(60_000), None, 9.0).contains("eta of the sync part 1m00s"));
+    assert!(told(None, None, Some("budget"), 9.0).contains("budget ends it first, in 1m30s"));
+    assert!(told(None, None, None, 0.0).contains("eta – (no answers yet)"));
+}
+
 /// A run as the disk has it: no window, no limit, no course.
 fn from_the_disk() -> Snapshot {
     let mut snapshot = fixtures::busy();

@@ -92,7 +92,8 @@ fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, status: &LogStatus) {
     if status.n_shown != status.n_kept {
         text.push_str(&format!("{} of ", format::count(status.n_shown as u64)));
     }
-    text.push_str(&format!("{} records ", format::count(status.n_kept as u64)));
+    let records = if status.n_kept == 1 { "record" } else { "records" };
+    text.push_str(&format!("{} {records} ", format::count(status.n_kept as u64)));
     if status.n_lost > 0 {
         text.push_str(&format!("· {} passed the screen by ", format::count(status.n_lost)));
     }

@@ -1,5 +1,7 @@
 //! What the live screen looks like, and that no size and no picture breaks it.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
@@ -355,6 +357,29 @@ fn b10_the_sub_batches_are_drawn_by_age_and_never_by_counts_of_open_ones() {
     insta::assert_snapshot!(shown);
     let open = shown.lines().find(|line| line.contains("in-progress") && line.contains("high-prio")).unwrap();
     assert!(!open.contains(" 0 ") && !open.contains('%'), "{open}");
+}
+
+#[test]
+fn a_canceled_sub_batch_says_so_counts_nothing_down_and_is_no_measure() {
+    let select = |index| with_batches(BatchesUi { selected: Some(index), follow: false, ..BatchesUi::default() });
+    let mut snapshot = fixtures::batches();
+    let mut view = (**snapshot.runs[0].batches.as_ref().unwrap()).clone();
+    view.sub_batches[1].canceled = true;
+    snapshot.runs[0].batches = Some(Arc::new(view.clone()));
+    let shown = screen(&snapshot, select(4), FULL);
+    assert!(shown.contains("1 ended, median") && shown.contains("its cancel was taken"), "{shown}");
+    assert!(!shown.contains("stuck in"), "{shown}");
+    let shown = screen(&snapshot, select(1), FULL);
+    let row = shown.lines().find(|line| line.contains("› ") && line.contains("low-prio")).unwrap();
+    assert!(row.contains("canceled") && shown.contains("was canceled"), "{shown}");
+    // Where the driver has not written it, nobody says that there is no threshold.
+    (view.threshold_known, view.threshold_ms) = (false, None);
+    snapshot.runs[0].batches = Some(Arc::new(view.clone()));
+    let shown = screen(&snapshot, select(1), FULL);
+    assert!(shown.contains("when stuck is known to its driver"), "{shown}");
+    view.threshold_known = true;
+    snapshot.runs[0].batches = Some(Arc::new(view));
+    assert!(screen(&snapshot, select(1), FULL).contains("none is called stuck"));
 }
 
 #[test]

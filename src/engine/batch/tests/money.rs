@@ -36,6 +36,18 @@ fn run(world: &mut World) -> u8 {
 }
 
 #[test]
+fn a_harvest_is_no_part_of_the_rate() {
+    let mut world = World::new(200, 100, Weather::default(), 3);
+    world.boot(false);
+    world.run_until(|world| {
+        let answered: u32 = world.state.runs[0].wire.seconds().iter().sum();
+        assert!(answered < 10, "{answered} answers of a sync path that had a pilot a shape to send");
+        world.rested.is_some()
+    });
+    assert!(world.all_done());
+}
+
+#[test]
 fn a_sub_batch_that_the_budget_does_not_hold_goes_out_in_parts_when_nothing_else_is_out() {
     let mut world = limited(100, 100, 60);
     assert_eq!(run(&mut world), 0, "{:#?}", world.notices);

@@ -54,7 +54,7 @@ pub(super) fn question(draft: &Draft) -> Ask {
     models.dedup();
     let mut lines = vec![
         format!("{}: {} requests to {}", input, format::count(plan.n_to_send), models.join(", ")),
-        format!("route  {}, by {}", plan.route, plan.rule.as_str()),
+        format!("route  {}, by the rule {}", plan.route, plan.rule.as_str()),
         format!("cost   {cost}"),
         format!("orgs   {}", orgs.join(", ")),
     ];

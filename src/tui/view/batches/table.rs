@@ -93,6 +93,8 @@ impl Columns {
         let age = age(sub, aged);
         let state = match &sub.api_status {
             Some(word) => format!("{} ({})", sub.status, harmless(word)),
+            // What was harvested of it stands in the row; that it did not come to its end is what else there is to know.
+            None if sub.canceled && sub.status == SubBatchStatus::Harvested => "canceled".to_owned(),
             None => sub.status.to_string(),
         };
         let style = style_of(view, sub, aged, theme);
@@ -156,6 +158,7 @@ pub(super) fn is_behind(view: &BatchesView, sub: &SubBatchView, aged: u64) -> bo
 pub(super) fn style_of(view: &BatchesView, sub: &SubBatchView, aged: u64, theme: &Theme) -> Style {
     match sub.status {
         _ if sub.question.is_some() => theme.bad,
+        SubBatchStatus::Harvested if sub.canceled => theme.warn,
         SubBatchStatus::Harvested => theme.good,
         SubBatchStatus::Planned => theme.dim,
         SubBatchStatus::Unavailable | SubBatchStatus::Adrift => theme.bad,

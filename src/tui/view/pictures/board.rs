@@ -112,7 +112,7 @@ fn one_page(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, page: Page) {
         Page::Pace => {
             let wanted = outcomes::rows_wanted(&snapshot.orgs);
             let below = if area.height >= rate_window::ROWS_MIN + wanted { wanted } else { 0 };
-            rate_window::render(buf, split_rows(left, area.height - below).0, org, theme);
+            rate_window::render(buf, split_rows(left, area.height - below).0, org, !scene.ui.is_over(snapshot), theme);
             latency::render(buf, split_rows(right, area.height - below).0, org, theme);
             outcomes::render(buf, split_rows(area, area.height - below).1, &snapshot.orgs, theme);
         }
@@ -146,7 +146,7 @@ fn all(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let third = (upper.width - 2 * GAP) * 3 / 10;
     let (chart, rest) = split_columns(upper, upper.width - 2 * (third + GAP));
     let (histogram, paid) = split_columns(rest, third);
-    rate_window::render(buf, chart, org, scene.theme);
+    rate_window::render(buf, chart, org, !scene.ui.is_over(snapshot), scene.theme);
     latency::render(buf, histogram, org, scene.theme);
     costs(buf, scene, paid);
     let (gauges, bars) = split_columns(lower, chart.width);

@@ -38,7 +38,7 @@ struct Column {
 /// window ┤▅▇███████████████████▄▅▇████████████████▄▄
 ///        -12m04s              -6m02s              now
 /// ```
-pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
+pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, goes_on: bool, theme: &Theme) {
     let columns = usize::from(area.width.saturating_sub(LABELS));
     let steps = &org.course.steps;
     let each = axis::steps_a_column(steps.len(), columns);
@@ -49,7 +49,7 @@ pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
         let what = if org.totals.n_ok > 0 { "kept where the run is driven" } else { "nothing seen yet" };
         return unseen(buf, body, what, theme);
     }
-    let body = titled(buf, area, &harmless(&org.label), &says(org), theme);
+    let body = titled(buf, area, &harmless(&org.label), &says(org, goes_on), theme);
     if body.height < ROWS_MIN - 1 || columns < 8 {
         return;
     }
@@ -63,12 +63,13 @@ pub fn render(buf: &mut Buffer, area: Rect, org: &OrgView, theme: &Theme) {
     axis::time(buf, body, body.height - 1, org.course.step_s * each as u64, "now", theme);
 }
 
-fn says(org: &OrgView) -> String {
+fn says(org: &OrgView, goes_on: bool) -> String {
     let sum = |of: fn(&OrgStep) -> u32| org.course.steps.iter().map(|step| u64::from(of(step))).sum::<u64>();
     let span = format::span(org.course.step_s * org.course.steps.len() as u64 * 1_000);
+    // The last rate of a run that is over is not one of now.
+    let now = if goes_on { format!("now {} · ", format::rate(org.rate)) } else { String::new() };
     format!(
-        "now {} · cuts {}, 429s {} in {span} · answers a second",
-        format::rate(org.rate),
+        "{now}cuts {}, 429s {} in {span} · answers a second",
         format::count(sum(|step| step.cuts)),
         format::count(sum(|step| step.limited)),
     )

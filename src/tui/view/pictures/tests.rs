@@ -11,7 +11,7 @@ use crate::tui::theme::ThemeName;
 type Picture = fn(&mut Buffer, Rect, &Theme);
 
 fn rate_window_busy(buf: &mut Buffer, area: Rect, theme: &Theme) {
-    rate_window::render(buf, area, &fixtures::busy().orgs[0], theme);
+    rate_window::render(buf, area, &fixtures::busy().orgs[0], true, theme);
 }
 
 fn latency_busy(buf: &mut Buffer, area: Rect, theme: &Theme) {
@@ -114,11 +114,23 @@ fn a_run_without_anything_yet_is_drawn_as_nothing_and_says_so() {
     latency::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.orgs[0], &theme);
     assert!(text_of(&buf).contains("no answer yet"));
     let mut buf = Buffer::empty(Rect::new(0, 0, 90, 12));
-    rate_window::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.orgs[0], &theme);
+    rate_window::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.orgs[0], true, &theme);
     cost::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.runs[0], None, &theme);
     headroom::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.orgs, 0, &theme);
     assert!(text_of(&buf).contains("not told yet"));
     assert_eq!(cost::projected(&snapshot.runs[0]), None);
+}
+
+#[test]
+fn the_pace_of_a_run_that_is_over_is_not_called_that_of_now() {
+    let (snapshot, theme) = (fixtures::busy(), Theme::of(ThemeName::Dark));
+    let title = |goes_on: bool| {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 90, 12));
+        rate_window::render(&mut buf, Rect::new(0, 0, 90, 12), &snapshot.orgs[0], goes_on, &theme);
+        text_of(&buf).lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(title(true).contains("now "), "{}", title(true));
+    assert!(!title(false).contains("now ") && title(false).contains("cuts"), "{}", title(false));
 }
 
 #[test]
