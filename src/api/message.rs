@@ -5,10 +5,10 @@
 //! write (half of a surrogate pair) and what the API has already billed.
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::model::Usage;
+use crate::model::{Terms, Usage};
 
 /// Counts above this are cut to it, so that no sum of counts overflows: a trillion tokens.
 const MAX_COUNT: u64 = 1_000_000_000_000;
@@ -147,7 +147,13 @@ struct WireUsage {
     #[serde(default)]
     cache_read_input_tokens: Lenient,
     #[serde(default)]
-    cache_creation: Option<CacheCreation>,
+    cache_creation: Lax<CacheCreation>,
+    #[serde(default)]
+    server_tool_use: Lax<ServerToolUse>,
+    #[serde(default)]
+    speed: Lax<Speed>,
+    #[serde(default)]
+    inference_geo: Lax<Geo>,
 }
 
 #[derive(Deserialize, Default)]
@@ -158,15 +164,52 @@ struct CacheCreation {
     ephemeral_1h_input_tokens: Lenient,
 }
 
-/// A count that may be null. Negative and broken numbers are nothing: no field of a bill but input and output is worth
-/// losing a billed answer for.
+#[derive(Deserialize, Default)]
+struct ServerToolUse {
+    #[serde(default)]
+    web_search_requests: Lenient,
+}
+
+/// A speed that is not known costs as usual.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+enum Speed {
+    Fast,
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// Where an answer was made. Older models say `not_available`.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+enum Geo {
+    Us,
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// A value that is its default when it is null or of another type.
+#[derive(Default)]
+struct Lax<T>(T);
+
+impl<'de, T: DeserializeOwned + Default> Deserialize<'de> for Lax<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Lax<T>, D::Error> {
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        Ok(Lax(serde_json::from_str(raw.get()).unwrap_or_default()))
+    }
+}
+
+/// A count that may be null. Negative and broken numbers are nothing, and so is what is none: no field of a bill but input
+/// and output is worth losing a billed answer for.
 #[derive(Default, Clone, Copy)]
 struct Lenient(u64);
 
 impl<'de> Deserialize<'de> for Lenient {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Lenient, D::Error> {
         struct Count;
-        impl Visitor<'_> for Count {
+        impl<'de> Visitor<'de> for Count {
             type Value = Lenient;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a count of tokens")
@@ -184,6 +227,18 @@ impl<'de> Deserialize<'de> for Lenient {
             fn visit_unit<E>(self) -> Result<Lenient, E> {
                 Ok(Lenient(0))
             }
+            fn visit_bool<E>(self, _: bool) -> Result<Lenient, E> {
+                Ok(Lenient(0))
+            }
+            fn visit_str<E>(self, _: &str) -> Result<Lenient, E> {
+                Ok(Lenient(0))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Lenient, A::Error> {
+                IgnoredAny.visit_seq(items).map(|_| Lenient(0))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Lenient, A::Error> {
+                IgnoredAny.visit_map(fields).map(|_| Lenient(0))
+            }
         }
         deserializer.deserialize_any(Count)
     }
@@ -193,7 +248,7 @@ impl From<WireUsage> for Usage {
     /// Writes that the split does not account for are taken for five-minute ones, the API's default lifetime.
     fn from(wire: WireUsage) -> Usage {
         let capped = |count: u64| count.min(MAX_COUNT);
-        let split = wire.cache_creation.unwrap_or_default();
+        let split = wire.cache_creation.0;
         let one_hour = capped(split.ephemeral_1h_input_tokens.0);
         let five_minutes = capped(split.ephemeral_5m_input_tokens.0);
         let unaccounted = capped(wire.cache_creation_input_tokens.0).saturating_sub(one_hour + five_minutes);
@@ -203,6 +258,11 @@ impl From<WireUsage> for Usage {
             cache_write_5m: five_minutes + unaccounted,
             cache_write_1h: one_hour,
             cache_read: capped(wire.cache_read_input_tokens.0),
+            web_searches: capped(wire.server_tool_use.0.web_search_requests.0),
+            terms: Terms {
+                fast: matches!(wire.speed.0, Speed::Fast),
+                us_inference: matches!(wire.inference_geo.0, Geo::Us),
+            },
         }
     }
 }
@@ -268,8 +328,38 @@ mod tests {
             usage(
                 r#"{"input_tokens":1,"output_tokens":2,"cache_creation_input_tokens":30,"cache_read_input_tokens":40,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20}}"#
             ),
-            Usage { input_tokens: 1, output_tokens: 2, cache_write_5m: 10, cache_write_1h: 20, cache_read: 40 }
+            Usage {
+                input_tokens: 1,
+                output_tokens: 2,
+                cache_write_5m: 10,
+                cache_write_1h: 20,
+                cache_read: 40,
+                ..Usage::default()
+            }
         );
+    }
+
+    #[test]
+    fn searches_speed_and_geo_are_read_and_of_any_other_type_cost_no_answer() {
+        let of = |more: &str| {
+            let usage = usage(&format!(r#"{{"input_tokens":1,"output_tokens":2,{more}}}"#));
+            (usage.web_searches, usage.terms.fast, usage.terms.us_inference)
+        };
+        assert_eq!(
+            of(
+                r#""server_tool_use":{"web_search_requests":3,"web_fetch_requests":1},"speed":"fast","inference_geo":"us""#
+            ),
+            (3, true, true)
+        );
+        for odd in
+            ["null", "7", "-7", "true", r#""standard""#, r#""global""#, "[]", "{}", r#"{"web_search_requests":null}"#]
+        {
+            for name in ["server_tool_use", "speed", "inference_geo", "cache_creation", "cache_read_input_tokens"] {
+                assert_eq!(of(&format!(r#""{name}":{odd}"#)), (0, false, false), "{name}: {odd}");
+            }
+            let (searches, ..) = of(&format!(r#""server_tool_use":{{"web_search_requests":{odd}}}"#));
+            assert_eq!(searches, if odd == "7" { 7 } else { 0 }, "{odd}");
+        }
     }
 
     #[test]

@@ -15,11 +15,20 @@ use super::{CatalogError, ModelInfo};
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct CatalogFile {
+    extras: Option<ExtrasFile>,
     #[serde(default)]
     models: Vec<ModelFile>,
     #[serde(default)]
     priors: BTreeMap<Family, PriorFile>,
     batches: Option<BatchPriorFile>,
+}
+
+/// What is billed beside tokens at the prices of a model.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct ExtrasFile {
+    us_inference: f64,
+    web_search: f64,
 }
 
 /// What is assumed of a family.
@@ -51,6 +60,8 @@ struct ModelFile {
     takes: Option<Takes>,
     price: PriceFile,
     long_prompt: Option<LongPromptFile>,
+    fast: Option<PriceFile>,
+    us_inference: Option<f64>,
     context_tokens: u32,
     max_output_tokens: u32,
     min_cacheable_tokens: Option<u32>,
@@ -84,20 +95,59 @@ const MAX_PRICE: f64 = 10_000.0;
 
 /// A catalog as it was read.
 pub(super) struct Read {
+    pub(super) extras: Extras,
     pub(super) models: Vec<ModelInfo>,
     pub(super) priors: Vec<(Family, Prior)>,
     pub(super) batches: Option<BatchPrior>,
 }
 
-/// Reads a catalog.
-pub(super) fn read(text: &str) -> Result<Read, CatalogError> {
+/// What every model bills besides, where its own entry does not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extras {
+    /// Factor of inference in the US, in thousandths.
+    us_thousandths: u32,
+    /// USD per million searches.
+    web_search: Money,
+}
+
+impl Default for Extras {
+    fn default() -> Extras {
+        Extras { us_thousandths: 1_000, web_search: Money::ZERO }
+    }
+}
+
+/// Reads a catalog. Without extras of its own, its models have those of the catalog that it is added to.
+pub(super) fn read(text: &str, extras: Extras) -> Result<Read, CatalogError> {
     let file: CatalogFile = toml::from_str(text)?;
+    let extras = file.extras.map_or(Ok(extras), ExtrasFile::resolve)?;
     let priors = file.priors.into_iter().map(|(family, prior)| Ok((family, prior.resolve(family)?)));
     Ok(Read {
-        models: file.models.into_iter().map(ModelFile::resolve).collect::<Result<_, CatalogError>>()?,
+        extras,
+        models: file.models.into_iter().map(|model| model.resolve(extras)).collect::<Result<_, CatalogError>>()?,
         priors: priors.collect::<Result<_, CatalogError>>()?,
         batches: file.batches.map(BatchPriorFile::resolve).transpose()?,
     })
+}
+
+impl ExtrasFile {
+    fn resolve(self) -> Result<Extras, CatalogError> {
+        let fail = |what: String| CatalogError::Prior { of: "extras".to_owned(), what };
+        if !(0.0..=MAX_PRICE).contains(&self.web_search) {
+            let what =
+                format!("web-search = {}: must be from 0 to {MAX_PRICE} USD per 1,000 searches", self.web_search);
+            return Err(fail(what));
+        }
+        let web_search = Money::from_usd(self.web_search * 1_000.0);
+        Ok(Extras { us_thousandths: thousandths(self.us_inference).map_err(fail)?, web_search })
+    }
+}
+
+/// The factor of inference in the US.
+fn thousandths(factor: f64) -> Result<u32, String> {
+    match factor {
+        factor if (1.0..=10.0).contains(&factor) => Ok((factor * 1_000.0).round() as u32),
+        _ => Err(format!("us-inference = {factor}: must be from 1 to 10")),
+    }
 }
 
 impl PriorFile {
@@ -131,14 +181,18 @@ fn in_order(name: &str, [low, mid, high]: [f64; 3]) -> Result<(f64, f64, f64), S
 }
 
 impl ModelFile {
-    fn resolve(self) -> Result<ModelInfo, CatalogError> {
+    fn resolve(self, extras: Extras) -> Result<ModelInfo, CatalogError> {
         let fail = |what: String| CatalogError::Model { model: self.id.clone(), what };
+        let price = |price: &PriceFile| price.resolve(extras.web_search).map_err(fail);
         let long_prompt = match &self.long_prompt {
-            Some(long) => {
-                let price = long.price.resolve().map_err(fail)?;
-                Some(LongPrompt { above_tokens: long.above_tokens, price })
-            }
+            Some(long) => Some(LongPrompt { above_tokens: long.above_tokens, price: price(&long.price)? }),
             None => None,
+        };
+        let card = Card {
+            standard: price(&self.price)?,
+            long_prompt,
+            fast: self.fast.as_ref().map(price).transpose()?,
+            us_thousandths: self.us_inference.map_or(Ok(extras.us_thousandths), thousandths).map_err(fail)?,
         };
         let retires = self.retires.as_ref().map(|text| {
             text.parse().map_err(|_| fail(format!("retires = {text:?}: must be a date such as 2026-11-30")))
@@ -146,7 +200,7 @@ impl ModelFile {
         Ok(ModelInfo {
             family: self.family.unwrap_or_else(|| Family::of_model(&self.id)),
             takes: self.takes,
-            card: Card { standard: self.price.resolve().map_err(fail)?, long_prompt },
+            card,
             context_tokens: self.context_tokens,
             max_output_tokens: self.max_output_tokens,
             min_cacheable_tokens: self.min_cacheable_tokens,
@@ -160,7 +214,7 @@ impl ModelFile {
 }
 
 impl PriceFile {
-    fn resolve(&self) -> Result<PriceCard, String> {
+    fn resolve(&self, web_search: Money) -> Result<PriceCard, String> {
         let price = |name: &str, usd: f64| match usd {
             usd if (0.0..=MAX_PRICE).contains(&usd) => Ok(Money::from_usd(usd)),
             _ => Err(format!("{name} = {usd}: must be from 0 to {MAX_PRICE} USD per million tokens")),
@@ -171,6 +225,7 @@ impl PriceFile {
             cache_write_5m: price("cache-write-5m", self.cache_write_5m)?,
             cache_write_1h: price("cache-write-1h", self.cache_write_1h)?,
             cache_read: price("cache-read", self.cache_read)?,
+            web_search,
         })
     }
 }

@@ -36,10 +36,10 @@ pub enum CatalogError {
         /// What must be otherwise.
         what: String,
     },
-    /// What is assumed of a family or of batches makes no sense.
+    /// What is assumed of a family or of batches, or billed of all models, makes no sense.
     #[error("failed to read the catalog: what is assumed of {of}: {what}")]
     Prior {
-        /// The family, or `batches`.
+        /// The family, `batches` or `extras`.
         of: String,
         /// What must be otherwise.
         what: String,
@@ -91,6 +91,7 @@ pub struct Catalog {
     models: Vec<ModelInfo>,
     by_name: HashMap<String, usize>,
     priors: prior::Priors,
+    extras: file::Extras,
 }
 
 impl Catalog {
@@ -101,12 +102,14 @@ impl Catalog {
     }
 
     /// This catalog with the models of a TOML text (the form of `assets/catalog.toml`) added. A model that was there
-    /// before is replaced as a whole; a name that two models claim goes to the later one.
+    /// before is replaced as a whole; a name that two models claim goes to the later one. Its `extras` are for its own models
+    /// and those of later texts.
     ///
     /// # Errors
     /// The text is not such a catalog.
     pub fn with_overrides(mut self, text: &str) -> Result<Catalog, CatalogError> {
-        let read = file::read(text)?;
+        let read = file::read(text, self.extras)?;
+        self.extras = read.extras;
         self.priors.take(read.priors, read.batches);
         for model in read.models {
             match self.models.iter().position(|known| known.id == model.id) {

@@ -1,4 +1,6 @@
 use super::*;
+use crate::model::Terms;
+use crate::model::settings::PriceCard;
 
 /// Input, output, five-minute write, one-hour write, read in USD per million tokens; context and largest answer in
 /// thousands of tokens; shortest cacheable prefix.
@@ -32,6 +34,8 @@ const MILLION_EACH: Usage = Usage {
     cache_write_5m: 1_000_000,
     cache_write_1h: 1_000_000,
     cache_read: 1_000_000,
+    web_searches: 0,
+    terms: Terms { fast: false, us_inference: false },
 };
 
 fn a_thousand_times_fewer(usage: Usage) -> Usage {
@@ -41,10 +45,11 @@ fn a_thousand_times_fewer(usage: Usage) -> Usage {
         cache_write_5m: usage.cache_write_5m / 1_000,
         cache_write_1h: usage.cache_write_1h / 1_000,
         cache_read: usage.cache_read / 1_000,
+        ..usage
     }
 }
 
-fn prices(price: &crate::model::settings::PriceCard) -> [Money; 5] {
+fn prices(price: &PriceCard) -> [Money; 5] {
     [price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read]
 }
 
@@ -92,8 +97,9 @@ fn each_generation_takes_the_parameters_that_its_guide_names() {
 #[test]
 fn cache_writes_cost_the_same_multiples_of_input_everywhere() {
     for model in Catalog::builtin().models() {
-        let cards = [Some(model.card.standard), model.card.long_prompt.map(|long| long.price)];
-        for price in cards.into_iter().flatten() {
+        let cards = [Some(model.card.standard), model.card.long_prompt.map(|long| long.price), model.card.fast];
+        let in_us = |price: PriceCard| [price, price.scaled(model.card.us_thousandths)];
+        for price in cards.into_iter().flatten().flat_map(in_us) {
             assert_eq!(price.cache_write_5m.0 * 4, price.input.0 * 5, "{}", model.id);
             assert_eq!(price.cache_write_1h.0, price.input.0 * 2, "{}", model.id);
             for exact in prices(&price) {
@@ -127,6 +133,73 @@ fn haiku_5_5_bills_the_whole_request_by_the_length_of_its_whole_prompt() {
     let all = card.cost(&MILLION_EACH, false);
     assert_eq!(all, Money::from_usd(0.50 + 2.50 + 0.625 + 1.00 + 0.05));
     assert_eq!(prices(&card.long_prompt.unwrap().price), [0.50, 2.50, 0.625, 1.00, 0.05].map(Money::from_usd));
+}
+
+#[test]
+fn fast_mode_has_its_own_prices_and_inference_in_the_us_costs_a_tenth_more_from_4_6_on() {
+    let catalog = Catalog::builtin();
+    let tokens = Usage { input_tokens: 1_000_000, output_tokens: 1_000_000, ..Usage::default() };
+    let cost = |model: &str, fast, us_inference, batch| {
+        catalog.cost(model, &Usage { terms: Terms { fast, us_inference }, ..tokens }, batch)
+    };
+    for (model, usual, fast) in
+        [("claude-opus-5", 30.0, 60.0), ("claude-opus-4-8", 30.0, 60.0), ("claude-opus-5-5", 24.0, 48.0)]
+    {
+        assert_eq!(cost(model, false, false, false), Money::from_usd(usual), "{model}");
+        assert_eq!(cost(model, true, false, false), Money::from_usd(fast), "{model}");
+        assert_eq!(cost(model, false, true, true), Money::from_usd(usual * 0.55), "{model}: in a batch");
+        assert_eq!(cost(model, true, true, false), Money::from_usd(fast * 1.1), "{model}");
+    }
+    let sonnet = cost("claude-sonnet-4-6", true, false, false);
+    assert_eq!(sonnet, Money::from_usd(36.0), "no fast prices are known: twice the others");
+    for model in catalog.models() {
+        let wanted = if model.id.contains("-4-5") { 1_000 } else { 1_100 };
+        assert_eq!(model.card.us_thousandths, wanted, "{}", model.id);
+        assert_eq!(
+            model.card.fast.is_some(),
+            ["claude-opus-5", "claude-opus-4-8", "claude-opus-5-5"].contains(&model.id.as_str())
+        );
+        if let Some(fast) = model.card.fast {
+            assert_eq!(fast, model.card.standard.scaled(2_000), "{}: cache multiples stack", model.id);
+        }
+    }
+    let cached = Usage { cache_read: 1_000_000, terms: Terms { fast: true, us_inference: true }, ..Usage::default() };
+    assert_eq!(catalog.cost("claude-opus-5-5", &cached, false), Money::from_usd(0.44));
+}
+
+#[test]
+fn a_search_costs_a_cent_also_in_a_batch_and_also_in_the_us() {
+    let catalog = Catalog::builtin();
+    let terms = Terms { fast: true, us_inference: true };
+    for usage in [Usage { web_searches: 3, ..Usage::default() }, Usage { web_searches: 3, terms, ..Usage::default() }] {
+        for batch in [false, true] {
+            assert_eq!(catalog.cost("claude-haiku-4-5", &usage, batch), Money::from_usd(0.03));
+        }
+    }
+    let dearer = Catalog::builtin().with_overrides(&format!(
+        "[extras]\nus-inference = 1.5\nweb-search = 20\n{}",
+        OVERRIDE.replace("02-29", "02-28")
+    ));
+    let dearer = dearer.unwrap();
+    let usage = Usage { web_searches: 1, output_tokens: 1_000_000, terms, ..Usage::default() };
+    // Twice 2 USD in fast mode, times 1.5, and two cents.
+    assert_eq!(dearer.cost("mine", &usage, false), Money::from_usd(6.02));
+    let plain = Catalog::builtin().with_overrides(&OVERRIDE.replace("02-29", "02-28")).unwrap();
+    assert_eq!(plain.cost("mine", &usage, false), Money::from_usd(4.41), "the built-in extras are for it, too");
+    let fail = |text: &str| Catalog::builtin().with_overrides(text).unwrap_err().to_string();
+    assert!(fail("[extras]\nus-inference = 0.9\nweb-search = 1").contains("us-inference = 0.9: must be from 1 to 10"));
+    assert!(fail("[extras]\nus-inference = 1\nweb-search = nan").contains("web-search = NaN: must be from 0"));
+}
+
+#[test]
+fn prices_that_a_run_recorded_before_extras_were_priced_are_read() {
+    let mut written = serde_json::to_value(Catalog::builtin().card("claude-opus-5").unwrap()).unwrap();
+    let card = written.as_object_mut().unwrap();
+    card.remove("fast").unwrap();
+    card.remove("us_thousandths").unwrap();
+    card["standard"].as_object_mut().unwrap().remove("web-search").unwrap();
+    let card: Card = serde_json::from_value(written).unwrap();
+    assert_eq!((card.fast, card.us_thousandths, card.standard.web_search), (None, 1_000, Money::ZERO));
 }
 
 #[test]

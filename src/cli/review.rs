@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
-use crate::model::{Money, Wall};
+use crate::model::{Money, Terms, Wall};
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
@@ -35,7 +35,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
     };
     segmenter.name(&mut segments)?;
     let Trail { decisions, decided, sessions } = trail(&peek.dir)?;
-    let prices = |model: &str, prompt: u64| cards.get(model).map(|card| *card.for_prompt(prompt));
+    let prices = |model: &str, prompt: u64, terms: Terms| cards.get(model).map(|card| card.for_prompt(prompt, terms));
     Ok(Review {
         event: "run-report".to_owned(),
         sessions: state.sessions,

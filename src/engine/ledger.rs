@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::catalog::Card;
 use crate::model::books::{Books, Doubtful, ReDriven, Settled};
-use crate::model::{Money, OrgId, Outcome, Route, Usage, Wall};
+use crate::model::{Money, OrgId, Outcome, Route, Terms, Usage, Wall};
 use crate::store::stamp;
 
 /// Tokens that a prompt may have besides its text: tool use and the frame of a conversation.
@@ -30,6 +30,7 @@ struct Key {
     model: u16,
     path: Route,
     outcome: Outcome,
+    terms: Terms,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -118,6 +119,7 @@ impl Ledger {
                 model: ledger.model_of(&line.model),
                 path: line.path,
                 outcome: line.outcome,
+                terms: line.tokens.terms,
             };
             ledger.add(key, line.n, &line.tokens, line.cost);
         }
@@ -189,7 +191,7 @@ impl Ledger {
     /// An answer, and what the API billed for it.
     pub(crate) fn settle(&mut self, answer: Answer, now: Wall) {
         let Answer { org, path, model, outcome, usage, cost } = answer;
-        self.add(Key { org: org.0, model, path, outcome }, 1, &usage, cost);
+        self.add(Key { org: org.0, model, path, outcome, terms: usage.terms }, 1, &usage, cost);
         let day = day_of(now);
         if self.today.0 != day {
             self.close_day();
@@ -332,12 +334,14 @@ impl Ledger {
                 model: model(key.model),
                 outcome: key.outcome,
                 n: cell.n,
-                tokens: cell.tokens,
+                tokens: Usage { terms: key.terms, ..cell.tokens },
                 cost: cell.cost,
             })
             .collect();
         settled.sort_by(|a, b| {
-            let key = |line: &Settled| (line.org.clone(), line.path.as_str(), line.model.clone(), line.outcome);
+            let key = |line: &Settled| {
+                (line.org.clone(), line.path.as_str(), line.model.clone(), line.outcome, line.tokens.terms)
+            };
             key(a).cmp(&key(b))
         });
         let mut doubtful: Vec<Doubtful> = self
@@ -383,7 +387,7 @@ impl Ledger {
 pub(crate) fn at_most(models: &Tariff, model: u16, bytes: u32, max_tokens: u32) -> Money {
     let Some((_, Some(card))) = models.get(usize::from(model)) else { return Money::ZERO };
     let prompt = u64::from(bytes) + FRAME_TOKENS;
-    let price = card.for_prompt(prompt);
+    let price = card.for_prompt(prompt, Terms::default());
     let dearest = price.input.max(price.cache_write_5m).max(price.cache_write_1h);
     Money::for_tokens(prompt, dearest) + Money::for_tokens(u64::from(max_tokens), price.output)
 }

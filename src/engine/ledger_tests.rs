@@ -56,6 +56,45 @@ fn sessions_add_up_through_the_books() {
 }
 
 #[test]
+fn answers_on_other_terms_are_a_line_of_their_own_and_searches_add_up() {
+    let on = |terms, web_searches, cost| {
+        let plain = answer(A, cost);
+        Answer { usage: Usage { terms, web_searches, ..plain.usage }, ..plain }
+    };
+    let fast = Terms { fast: true, us_inference: false };
+    let mut first = ledger(Books::default());
+    for answer in [on(Terms::default(), 1, 1), on(fast, 2, 10), on(fast, 3, 10)] {
+        first.settle(answer, Wall(0));
+    }
+    let text = serde_json::to_string(&first.books()).unwrap();
+    let mut second = ledger(serde_json::from_str(&text).unwrap());
+    second.settle(on(fast, 0, 10), Wall(0));
+    let of = |line: &Settled| (line.tokens.terms, line.n, line.tokens.web_searches, line.cost);
+    let books = second.books();
+    let lines: Vec<_> = books.settled.iter().map(of).collect();
+    assert_eq!(lines, [(Terms::default(), 1, 1, Money(1)), (fast, 3, 5, Money(30))]);
+    let mut recovered = Books::default();
+    for answer in [on(fast, 2, 10), on(Terms::default(), 0, 1), on(fast, 3, 10)] {
+        recovered.settle("a", Route::Sync, "m", answer.outcome, &answer.usage, answer.cost);
+    }
+    assert_eq!(
+        recovered.settled.iter().map(of).collect::<Vec<_>>(),
+        [(fast, 2, 5, Money(20)), (Terms::default(), 1, 0, Money(1))]
+    );
+}
+
+#[test]
+fn books_that_were_written_before_terms_were_kept_are_read() {
+    let mut kept = ledger(Books::default());
+    kept.settle(answer(A, 7), Wall(0));
+    let text = serde_json::to_string(&kept.books()).unwrap();
+    for name in ["web_searches", "fast", "us_inference"] {
+        assert!(!text.contains(name), "{name} is written only where there is something to say: {text}");
+    }
+    assert_eq!(serde_json::from_str::<Books>(&text).unwrap(), kept.books());
+}
+
+#[test]
 fn a_day_ends_at_midnight_utc_and_earlier_sessions_of_it_count() {
     let day = |n: i64| Wall(n * DAY_MS + 1);
     let mut ledger = ledger(Books { by_day: [("1970-01-03".to_owned(), Money(100))].into(), ..Books::default() });

@@ -53,7 +53,7 @@ pub struct Settled {
     pub outcome: Outcome,
     /// How many.
     pub n: u64,
-    /// Billed tokens by class: uncached input, output, cache writes, cache reads.
+    /// What they were billed by: uncached input, output, cache writes, cache reads, web searches; and on which terms.
     #[serde(flatten)]
     pub tokens: Usage,
     /// What they cost.
@@ -124,7 +124,11 @@ impl Books {
     /// Adds an answer.
     pub fn settle(&mut self, org: &str, path: Route, model: &str, outcome: Outcome, tokens: &Usage, cost: Money) {
         let same = |line: &&mut Settled| {
-            line.outcome == outcome && line.path == path && line.org == org && line.model == model
+            line.outcome == outcome
+                && line.path == path
+                && line.tokens.terms == tokens.terms
+                && line.org == org
+                && line.model == model
         };
         if let Some(line) = self.settled.iter_mut().find(same) {
             line.n += 1;

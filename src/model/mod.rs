@@ -31,7 +31,7 @@ pub use ids::{Family, OrgId, RequestNo, Route, RunSlot};
 pub use limits::{Bucket, LimitKind, RateLimits, RetryAfter};
 pub use money::Money;
 pub use notice::{Level, Notice};
-pub use outcome::{AccountTrouble, ApiError, Outcome, Trouble, Usage, Verdict};
+pub use outcome::{AccountTrouble, ApiError, Outcome, Terms, Trouble, Usage, Verdict};
 pub use planning::{CostPref, Crossover, PathChoice, RoutePolicy, WedgeGuard};
 pub use run::{Counts, RunStatus};
 pub use secret::{Scrubber, Secret};

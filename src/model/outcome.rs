@@ -56,6 +56,28 @@ pub struct Usage {
     pub cache_write_1h: u64,
     /// Tokens read from the prompt cache.
     pub cache_read: u64,
+    /// Searches that the API made for the answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_searches: u64,
+    /// What its tokens are billed by besides their number.
+    #[serde(flatten)]
+    pub terms: Terms,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// The terms of an answer, each of which has prices of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// `speed: "fast"`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fast: bool,
+    /// `inference_geo: "us"`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub us_inference: bool,
 }
 
 impl Usage {
@@ -65,6 +87,7 @@ impl Usage {
     }
 }
 
+/// The terms stand: only what was billed on the same terms is added up.
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Usage) {
         self.input_tokens += other.input_tokens;
@@ -72,6 +95,7 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_5m += other.cache_write_5m;
         self.cache_write_1h += other.cache_write_1h;
         self.cache_read += other.cache_read;
+        self.web_searches += other.web_searches;
     }
 }
 

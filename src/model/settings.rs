@@ -213,7 +213,7 @@ impl WireSettings {
     }
 }
 
-/// Price card of a model, in USD per million tokens, as resolved from the catalog.
+/// Price card of a model, in USD per million tokens or searches, as resolved from the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PriceCard {
@@ -227,4 +227,25 @@ pub struct PriceCard {
     pub cache_write_1h: Money,
     /// Prompt-cache read.
     pub cache_read: Money,
+    /// Web searches; nothing in runs that were made before they were priced.
+    #[serde(default)]
+    pub web_search: Money,
+}
+
+impl PriceCard {
+    /// With the price of every token multiplied by so many thousandths. Searches cost what they cost.
+    pub fn scaled(self, thousandths: u32) -> PriceCard {
+        let scaled = |price: Money| {
+            let pico = u128::from(price.0) * u128::from(thousandths) / 1_000;
+            Money(u64::try_from(pico).unwrap_or(u64::MAX))
+        };
+        PriceCard {
+            input: scaled(self.input),
+            output: scaled(self.output),
+            cache_write_5m: scaled(self.cache_write_5m),
+            cache_write_1h: scaled(self.cache_write_1h),
+            cache_read: scaled(self.cache_read),
+            web_search: self.web_search,
+        }
+    }
 }

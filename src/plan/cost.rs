@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Card, Catalog};
-use crate::model::Money;
+use crate::model::{Money, Terms};
 
 use super::figure::End;
 use super::knobs::{Group, Knobs, Tokens};
@@ -75,7 +75,7 @@ pub(crate) fn groups_of(knobs: &Knobs, n: u64) -> Vec<Group> {
 fn of_group(card: &Card, group: &Group, batch: bool, end: End) -> Money {
     // Which card a request is billed by depends on the length of its own prompt, not on the sum over the group.
     let one = prompt_of(&group.tokens, end);
-    card.cost_at(card.for_prompt(one), &group.tokens.of(group.n, end), batch)
+    card.cost_at(&card.for_prompt(one, Terms::default()), &group.tokens.of(group.n, end), batch)
 }
 
 fn prompt_of(tokens: &Tokens, end: End) -> u64 {

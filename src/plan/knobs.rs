@@ -99,6 +99,7 @@ impl Tokens {
             cache_write_5m: times(self.cache_write_5m),
             cache_write_1h: times(self.cache_write_1h),
             cache_read: times(self.cache_read),
+            ..Usage::default()
         }
     }
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::stamp;
-use crate::model::{ApiError, Money, Outcome, RequestNo, Route, Usage, Wall};
+use crate::model::{ApiError, Money, Outcome, RequestNo, Route, Terms, Usage, Wall};
 
 /// The journal's file name in a run directory.
 pub const NAME: &str = "results.jsonl";
@@ -97,15 +97,23 @@ pub fn line(custom_id: &str, body: &[u8], meta: &LineMeta<'_>) -> Vec<u8> {
         out.extend_from_slice(name);
         push_number(&mut out, number);
     }
-    // Of the tokens in: those that have a price of their own. Most answers have none.
+    // What has a price of its own, of the tokens in and beside them. Most answers have none.
     for (name, number) in [
         (&b",\"cache_write_5m\":"[..], meta.usage.cache_write_5m),
         (b",\"cache_write_1h\":", meta.usage.cache_write_1h),
         (b",\"cache_read\":", meta.usage.cache_read),
+        (b",\"web_searches\":", meta.usage.web_searches),
     ] {
         if number > 0 {
             out.extend_from_slice(name);
             push_number(&mut out, number);
+        }
+    }
+    for (field, is_so) in
+        [(&b",\"fast\":true"[..], meta.usage.terms.fast), (b",\"us_inference\":true", meta.usage.terms.us_inference)]
+    {
+        if is_so {
+            out.extend_from_slice(field);
         }
     }
     out.extend_from_slice(b",\"cost_usd\":");
@@ -220,6 +228,9 @@ pub(super) struct MetaBlock<'a> {
     cache_write_5m: u64,
     cache_write_1h: u64,
     cache_read: u64,
+    web_searches: u64,
+    fast: bool,
+    us_inference: bool,
     #[serde(rename = "cost_usd")]
     pub(super) cost: Money,
     pub(super) crc: Option<u32>,
@@ -252,6 +263,8 @@ impl JournalLine<'_> {
             cache_write_5m: meta.cache_write_5m,
             cache_write_1h: meta.cache_write_1h,
             cache_read: meta.cache_read,
+            web_searches: meta.web_searches,
+            terms: Terms { fast: meta.fast, us_inference: meta.us_inference },
         }
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::recovery::Last;
 use super::*;
 use crate::model::snapshot::OrgTotals;
-use crate::model::{ApiError, Money, Outcome, RequestNo, Route, RunStatus, Usage, Wall};
+use crate::model::{ApiError, Money, Outcome, RequestNo, Route, RunStatus, Terms, Usage, Wall};
 use crate::requests::Input;
 
 pub(super) fn request(id: &str, text: &str) -> String {
@@ -434,13 +434,15 @@ proptest! {
     #[test]
     fn any_line_is_one_line_of_json_that_reads_back(
         id in any::<String>(), text in any::<String>(), org in "[a-z0-9-]{1,9}", request_id in any::<Option<String>>(),
-        numbers in (any::<u32>(), any::<u32>(), any::<u64>(), 0..u64::MAX / 2, any::<u32>()), pico in 0..1_000_000_000_000_000_u64, pretty in any::<bool>(),
+        extras in (any::<u32>(), any::<bool>(), any::<bool>()), numbers in (any::<u32>(), any::<u32>(), any::<u64>(), 0..u64::MAX / 2, any::<u32>()), pico in 0..1_000_000_000_000_000_u64, pretty in any::<bool>(),
     ) {
         let body = serde_json::json!({"content": [{"type": "text", "text": text}]});
         let body = if pretty { serde_json::to_vec_pretty(&body) } else { serde_json::to_vec(&body) }.unwrap();
         let (no, attempt, latency_ms, tokens_in, crc) = numbers;
         let cache_read = u64::from(crc);
-        let usage = Usage { input_tokens: tokens_in, cache_read, ..Usage::default() };
+        let terms = Terms { fast: extras.1, us_inference: extras.2 };
+        let usage =
+            Usage { input_tokens: tokens_in, cache_read, web_searches: extras.0.into(), terms, ..Usage::default() };
         let meta = LineMeta {
             no: RequestNo(no), outcome: Outcome::Refused, org: Some(&org), path: Route::Batch, attempt,
             request_id: request_id.as_deref(), latency_ms, usage, cost: Money(pico), crc, at: Wall(0),
@@ -454,6 +456,7 @@ proptest! {
         prop_assert_eq!((&block["no"], &block["crc"]), (&no.into(), &crc.into()));
         prop_assert_eq!((&block["latency_ms"], &block["tokens_in"]), (&latency_ms.into(), &(tokens_in + cache_read).into()));
         prop_assert_eq!(&block["request_id"], &serde_json::json!(request_id));
+        prop_assert_eq!(journal::JournalLine::parse(&line).unwrap().usage(), usage);
         let row = Row::parse(&line).unwrap();
         prop_assert_eq!((row.text.into_owned(), row.cost), (text, Money(pico)));
         let (head, tail) = without_meta(&line);

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::model::books::{Books, Settled};
 use crate::model::settings::PriceCard;
-use crate::model::{Money, Outcome, Route};
+use crate::model::{Money, Outcome, Route, Terms};
 
-/// The price card of a model at a prompt of this many tokens; `None` when its prices are not known.
-pub type Prices<'p> = dyn Fn(&str, u64) -> Option<PriceCard> + 'p;
+/// The price card of a model at a prompt of this many tokens, on these terms; `None` when its prices are not known.
+pub type Prices<'p> = dyn Fn(&str, u64, Terms) -> Option<PriceCard> + 'p;
 
 /// Money by the class of its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -24,6 +24,9 @@ pub struct ByClass {
     /// Read from the prompt cache.
     #[serde(rename = "cache_read_usd")]
     pub cache_read: Money,
+    /// Web searches.
+    #[serde(rename = "web_search_usd")]
+    pub web_search: Money,
 }
 
 /// What follows from the books.
@@ -64,17 +67,22 @@ impl Economy {
             lines.fold((0, Money::ZERO), |(n, cost), line| (n + line.n, cost + line.cost))
         };
         let (n_needed, needed) = of(&|line| line.outcome == Outcome::Succeeded);
-        let (_, batches_saved) = of(&|line| line.path == Route::Batch);
         let ratio = |paid: Money| (needed > Money::ZERO).then(|| paid.0 as f64 / needed.0 as f64);
         let mut by_class = ByClass::default();
         let mut saved = 0.0;
+        let mut batches_saved = Money::ZERO;
         for line in &books.settled {
-            let card = prices(&line.model, line.tokens.prompt_tokens() / line.n.max(1));
+            let card = prices(&line.model, line.tokens.prompt_tokens() / line.n.max(1), line.tokens.terms);
             let class = by_class_of(line, card.as_ref());
             by_class.input += class.input;
             by_class.output += class.output;
             by_class.cache_write += class.cache_write;
             by_class.cache_read += class.cache_read;
+            by_class.web_search += class.web_search;
+            if line.path == Route::Batch {
+                // All else is billed by half there.
+                batches_saved += line.cost - class.web_search;
+            }
             saved += card.map_or(0.0, |card| cache_saved(line, &card));
         }
         Economy {
@@ -103,11 +111,12 @@ fn by_class_of(line: &Settled, card: Option<&PriceCard>) -> ByClass {
         taken
     };
     let tokens = &line.tokens;
+    let web_search = take(Money::for_tokens(tokens.web_searches, card.web_search));
     let input = take(of(tokens.input_tokens, card.input));
     let writes = of(tokens.cache_write_5m, card.cache_write_5m) + of(tokens.cache_write_1h, card.cache_write_1h);
     let cache_write = take(writes);
     let cache_read = take(of(tokens.cache_read, card.cache_read));
-    ByClass { input, output: rest, cache_write, cache_read }
+    ByClass { input, output: rest, cache_write, cache_read, web_search }
 }
 
 /// What the prompt cache saved on a line, in USD.
@@ -134,6 +143,7 @@ mod tests {
             cache_write_5m: usd(1.25),
             cache_write_1h: usd(2.0),
             cache_read: usd(0.1),
+            web_search: usd(10_000.0),
         }
     }
 
@@ -144,7 +154,8 @@ mod tests {
             + of(tokens.output_tokens, card().output)
             + of(tokens.cache_write_5m, card().cache_write_5m)
             + of(tokens.cache_read, card().cache_read);
-        let cost = if path == Route::Batch { whole.half() } else { whole };
+        let tokens_cost = if path == Route::Batch { whole.half() } else { whole };
+        let cost = tokens_cost + of(tokens.web_searches, card().web_search);
         Settled { org: "a".to_owned(), path, model, outcome, n: 1, tokens, cost }
     }
 
@@ -155,6 +166,7 @@ mod tests {
             output_tokens: 50,
             cache_write_5m: 1_000,
             cache_read: 9_000,
+            web_searches: 1,
             ..Usage::default()
         };
         let lines = [
@@ -163,14 +175,16 @@ mod tests {
             settled(Route::Sync, Outcome::Refused, tokens),
         ];
         let books = Books { settled: lines.to_vec(), ..Books::default() };
-        let economy = Economy::new(&books, 10, &|_, _| Some(card()));
-        let ByClass { input, output, cache_write, cache_read } = economy.by_class;
-        assert_eq!(input + output + cache_write + cache_read, economy.spent);
+        let economy = Economy::new(&books, 10, &|_, _, _| Some(card()));
+        let ByClass { input, output, cache_write, cache_read, web_search } = economy.by_class;
+        assert_eq!(input + output + cache_write + cache_read + web_search, economy.spent);
+        assert_eq!(web_search, Money::from_usd(0.03), "a cent each, also in a batch");
         // 250 tokens of input at 1 USD, 125 of output at 5, per million: two whole and one at half the price.
         assert_eq!((input, output), (Money::from_usd(0.000_25), Money::from_usd(0.000_625)));
         assert_eq!(economy.needed, lines[0].cost + lines[1].cost);
-        assert!((economy.amplification.unwrap() - 5.0 / 3.0).abs() < 1e-9);
-        assert_eq!(economy.batches_saved, lines[1].cost);
+        let of = |lines: &[Settled]| lines.iter().map(|line| line.cost.usd()).sum::<f64>();
+        assert!((economy.amplification.unwrap() - of(&lines) / of(&lines[..2])).abs() < 1e-9);
+        assert_eq!(economy.batches_saved, lines[1].cost - Money::from_usd(0.01), "no half of a search");
         // 9,000 at 0.9 USD less, 1,000 at 0.25 more, two and a half times.
         assert!((economy.prompt_cache_saved_usd - 2.5 * (0.0081 - 0.00025)).abs() < 1e-9);
         assert_eq!(economy.answer_cache_saved, Money((lines[0].cost + lines[1].cost).0 / 2 * 10));
@@ -178,7 +192,7 @@ mod tests {
 
     #[test]
     fn without_a_usable_answer_there_is_no_amplification() {
-        let economy = Economy::new(&Books::default(), 3, &|_, _| None);
+        let economy = Economy::new(&Books::default(), 3, &|_, _, _| None);
         assert_eq!((economy.amplification, economy.answer_cache_saved), (None, Money::ZERO));
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Review, Segment, WAITS, dollars, plural, shown};
+use crate::model::Money;
 use crate::report::format;
 use crate::report::text::{fit, fit_right, harmless, width};
 
@@ -104,13 +105,16 @@ fn money(out: &mut String, review: &Review) {
         line(out, "re-driven", &text);
     }
     let class = &economy.by_class;
-    let classes = format!(
+    let mut classes = format!(
         "input {} · output {} · cache writes {} · cache reads {}",
         format::money(class.input),
         format::money(class.output),
         format::money(class.cache_write),
         format::money(class.cache_read)
     );
+    if class.web_search > Money::ZERO {
+        classes.push_str(&format!(" · web searches {}", format::money(class.web_search)));
+    }
     line(out, "by class", &classes);
     if let (Some(times), Some(at_most)) = (economy.amplification, economy.amplification_at_most) {
         line(out, "paid/need", &format!("{times:.3}, at most {at_most:.3} with what is in doubt"));

@@ -5,7 +5,7 @@ use super::facts::{Model, Models};
 use super::prefixes::{Sums, SumsByLevel, min_tokens};
 use super::reads::{Plan, Prices, minutes_apart};
 use crate::model::format::{count, percent};
-use crate::model::{Figure, Finding, Money, Severity};
+use crate::model::{Figure, Finding, Money, Severity, Terms};
 
 /// Tokens below which a shared prefix is not worth a word.
 pub(super) const MIN_TOKENS: u64 = 100;
@@ -107,7 +107,7 @@ fn extend(
 
 /// USD a token, of prompts of so many tokens.
 pub(super) fn prices(model: &Model<'_>, plan: Plan, tokens: f64) -> Option<Prices> {
-    let card = model.info?.card.for_prompt(tokens as u64);
+    let card = model.info?.card.for_prompt(tokens as u64, Terms::default());
     let write = if plan == Plan::Hour { card.cache_write_1h } else { card.cache_write_5m };
     let a_token = |price: Money| price.usd() / 1e6;
     Some(Prices { input: a_token(card.input), write: a_token(write), read: a_token(card.cache_read) })

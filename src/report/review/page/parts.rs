@@ -150,13 +150,17 @@ fn money(out: &mut String, review: &Review) {
         bars(out, "by org and path", &by_org.into_iter().map(row).collect::<Vec<_>>());
     }
     let class = &economy.by_class;
-    let classes = [
+    let mut classes = vec![
         ("input", class.input),
         ("output", class.output),
         ("cache writes", class.cache_write),
         ("cache reads", class.cache_read),
     ];
-    let classes = classes.map(|(name, cost)| (name.to_owned(), cost.usd(), format::money(cost)));
+    if class.web_search > Money::ZERO {
+        classes.push(("web searches", class.web_search));
+    }
+    let classes: Vec<_> =
+        classes.into_iter().map(|(name, cost)| (name.to_owned(), cost.usd(), format::money(cost))).collect();
     bars(out, "by price class", &classes);
     paid(out, &review.books.settled);
     facts(out, review);
