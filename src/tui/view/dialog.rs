@@ -69,11 +69,21 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
             format::count(snapshot.store.unsynced)
         ));
     }
+    let ways = match in_flight {
+        0 => [
+            "d  drain     nothing new is sent".to_owned(),
+            "s  stop now  nothing is in flight, so that nothing is".to_owned(),
+            "             abandoned or charged twice".to_owned(),
+        ],
+        n => [
+            format!("d  drain     the {} in flight finish, nothing new is sent", format::count(n)),
+            format!("s  stop now  the {} in flight are abandoned: they may be", format::count(n)),
+            "             charged, and are sent again by a resume".to_owned(),
+        ],
+    };
+    lines.push(String::new());
+    lines.extend(ways);
     lines.extend([
-        String::new(),
-        format!("d  drain     the {} in flight finish, nothing new is sent", format::count(in_flight)),
-        format!("s  stop now  the {} in flight are abandoned: they may be", format::count(in_flight)),
-        "             charged, and are sent again by a resume".to_owned(),
         "Esc stay     nothing changes".to_owned(),
         String::new(),
         "Either way the run can be resumed where it is.".to_owned(),

@@ -383,6 +383,15 @@ fn a_canceled_sub_batch_says_so_counts_nothing_down_and_is_no_measure() {
 }
 
 #[test]
+fn with_nothing_in_flight_nothing_is_said_to_be_abandoned() {
+    let mut snapshot = fixtures::busy();
+    assert!(screen(&snapshot, quit_dialog(), FULL).contains("in flight are abandoned"));
+    snapshot.runs[0].counts.in_flight = 0;
+    let shown = screen(&snapshot, quit_dialog(), FULL);
+    assert!(shown.contains("nothing is in flight") && !shown.contains("are abandoned"), "{shown}");
+}
+
+#[test]
 fn no_size_breaks_the_screen_of_the_sub_batches() {
     for columns in [1, 20, 40, 80, 100, 101, 120, 200] {
         for rows in [1, 5, 10, 16, 24, 30, 60] {
