@@ -20,6 +20,8 @@ const EXIT_CODES: &str = "Exit codes:
 /// A terminal operations console for people who run very many Claude calls over several organisation keys.
 #[derive(Debug, Parser)]
 #[command(name = "fandeck", version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
+// An option of the console before a subcommand would be heard by nobody: `fandeck --read-only demo` is refused.
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
     /// What to do; without it, the console opens on a terminal, and elsewhere the runs found are listed.
     #[command(subcommand)]

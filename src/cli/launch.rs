@@ -15,6 +15,7 @@ use super::books::{books, tariff};
 use super::failure::Failure;
 use super::realised::Memory;
 use super::setup::Setup;
+use super::simulated::Simulated;
 
 /// An input, ready to be looked up and sent.
 pub(crate) struct Indexed {
@@ -113,6 +114,7 @@ impl Ready {
         // A run that goes on has the limits that it had, unless others are given.
         let limits = setup.limits.clone().or(&state.limits);
         state.limits = limits.clone();
+        let embedded_api = Simulated::is_of_run(&run);
         let facts = RunFacts {
             run_id: run.run_id.clone(),
             dir: dir.path().display().to_string(),
@@ -125,6 +127,7 @@ impl Ready {
             prior_waits: state.time_ms.clone(),
             tariff,
             limits,
+            embedded_api,
             can_move: true,
             is_pilot: only.is_some(),
             prior_attempts: state.attempts,

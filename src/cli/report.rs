@@ -16,7 +16,7 @@ use super::launch::{input_name, store_failure};
 use super::out;
 use super::price_record::of_run;
 use super::review::review;
-use super::status::sessions;
+use super::status::{in_batches, sessions};
 
 /// How every page begins.
 const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";
@@ -121,7 +121,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
         finished.run_id,
         harmless(&finished.input),
         harmless(&review.standing),
-        summary::outcomes(&state.counts),
+        summary::outcomes(&state.counts, in_batches(peek)),
         finished.path,
         finished.route_reason,
         format::took(state.wall_ms),

@@ -83,7 +83,14 @@ pub(crate) fn open_with(
     let (dir, run, mut state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
     if Simulated::of_run(&run).is_some() {
         // Batches of a simulated API ended with the process that served it, and their answers were never paid.
+        let n_lost = state.n_in_batches();
         state.sub_batches.retain(|entry| entry.status.is_over());
+        if n_lost > 0 {
+            out::say(&format!(
+                "fandeck: the batches of the simulated API ended with it: their {} requests are sent again",
+                format::count(n_lost)
+            ));
+        }
     }
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
@@ -95,7 +102,8 @@ pub(crate) fn open_with(
     if !args.accept_lost_results {
         refuse_lost_results(&dir, &state, &recovered)?;
     }
-    let mut indexed = with_cache(input, setup.cache_dir.as_deref())?;
+    let cache_dir = setup.cache_dir.as_deref().filter(|_| run.may_use_cache());
+    let mut indexed = with_cache(input, cache_dir)?;
     fill_cache(&args.dir, &mut indexed, &recovered);
     let last = recovered.last.clone();
     let mut ready = Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive, only: None };

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
-use crate::model::{Money, Terms};
+use crate::model::{Money, Terms, Wall};
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
@@ -34,7 +34,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
         None => tally.segments(),
     };
     segmenter.name(&mut segments)?;
-    let (decisions, decided) = trail(&peek.dir)?;
+    let Trail { decisions, decided, sessions } = trail(&peek.dir)?;
     let prices = |model: &str, prompt: u64, terms: Terms| cards.get(model).map(|card| card.for_prompt(prompt, terms));
     Ok(Review {
         event: "run-report".to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
         n_in_journal,
         n_later,
         time_ms: state.time_ms.clone(),
-        throughput: tally.throughput(),
+        throughput: tally.throughput(peek.run.created_at, &sessions),
         latencies: tally.latencies(),
         orgs: state.orgs.iter().map(trouble).collect(),
         economy: Economy::new(&state.books, state.counts.cached, &prices),
@@ -121,19 +121,34 @@ fn planned(plan: Option<&serde_json::Value>, wall_ms: u64, cost: Money) -> Optio
     PlanAgainstActual::new((figure("wall_s"), figure("cost_usd")), (wall_s, cost.usd()))
 }
 
-/// The trail of a run: how often what was decided, and the last decisions. Lines that cannot be read are passed over.
-fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> {
+/// What the trail of a run tells.
+#[derive(Debug, Default)]
+struct Trail {
+    /// How often what was decided.
+    decisions: BTreeMap<String, u64>,
+    /// The last decisions, oldest first.
+    decided: Vec<Decision>,
+    /// When its sessions began, oldest first; nothing in trails of versions that did not note it.
+    sessions: Vec<Wall>,
+}
+
+/// The trail of a run. Lines that cannot be read are passed over.
+fn trail(dir: &Path) -> Result<Trail, Failure> {
     let path = dir.join(AuditEvent::NAME);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Trail::default()),
         Err(error) => return Err(Failure::usage(format!("failed to open {}: {error}", path.display()))),
     };
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let mut last = VecDeque::new();
+    let (mut last, mut sessions) = (VecDeque::new(), Vec::new());
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(|error| Failure::usage(format!("failed to read {}: {error}", path.display())))?;
         let Ok(event) = serde_json::from_slice::<AuditEvent>(&line) else { continue };
+        if event.kind == AuditEvent::SESSION_STARTED {
+            sessions.push(event.at);
+            continue;
+        }
         match kinds.get_mut(&event.kind) {
             Some(n) => *n += 1,
             None => {
@@ -145,7 +160,7 @@ fn trail(dir: &Path) -> Result<(BTreeMap<String, u64>, Vec<Decision>), Failure> 
         }
         last.push_back(Decision { at: event.at, kind: event.kind, org: event.org, text: event.text });
     }
-    Ok((kinds, last.into()))
+    Ok(Trail { decisions: kinds, decided: last.into(), sessions })
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! `fandeck run INPUT`.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,6 +208,6 @@ pub(crate) fn run_file(
         plan: None,
         pilot: None,
         prices: price_record::record(input, &setup.catalog),
-        settings: BTreeMap::new(),
+        settings: setup.cache_dir.is_none().then(RunFile::without_cache).into_iter().collect(),
     })
 }

@@ -10,6 +10,7 @@ use super::args::StatusArgs;
 use super::failure::Outcome;
 use super::launch::{input_name, store_failure};
 use super::out;
+use super::simulated::Simulated;
 
 /// Shows one run.
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
@@ -61,6 +62,12 @@ pub(crate) fn sessions(n: u32) -> String {
     if n == 1 { "1 session".to_owned() } else { format!("{n} sessions") }
 }
 
+/// Requests of a run that are in batches at its API, and wait there to be harvested. A simulated API ends with its process.
+pub(crate) fn in_batches(peek: &RunPeek) -> u64 {
+    let are_gone = peek.owner.is_none() && Simulated::is_of_run(&peek.run);
+    if are_gone { 0 } else { peek.state.n_in_batches() }
+}
+
 /// What a run does, in a word or two: a run that says it is running and has no owner was cut off.
 pub(crate) fn standing(peek: &RunPeek) -> String {
     match (&peek.owner, peek.state.status.is_over()) {
@@ -91,7 +98,7 @@ fn in_words(peek: &RunPeek) -> String {
         format::count(counts.total),
         format::share(counts.done(), counts.total)
     ));
-    lines.push(format!("outcomes   {}", summary::outcomes(counts)));
+    lines.push(format!("outcomes   {}", summary::outcomes(counts, in_batches(peek))));
     if owner.is_none() && !state.status.is_over() {
         lines.push("           as of its last heartbeat; the journal may hold more, and resume counts it".to_owned());
     }

@@ -24,6 +24,8 @@ pub struct RunFacts {
     pub route_reason: String,
     /// Its model, or `mixed`.
     pub model: String,
+    /// The API is a simulated one of this process: what is in batches there ends with it.
+    pub embedded_api: bool,
     /// What waits may be moved to batches while it runs.
     pub can_move: bool,
     /// This session sends some of the requests to measure what they take, and no others.

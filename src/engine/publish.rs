@@ -249,6 +249,7 @@ fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunV
         absent_orgs: run.facts.absent_orgs.clone(),
         path: run.facts.path,
         route_reason: run.facts.route_reason.clone(),
+        embedded_api: run.facts.embedded_api,
         model: run.facts.model.clone(),
         rate,
         rate_history: run.wire.seconds(),

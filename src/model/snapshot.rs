@@ -479,6 +479,9 @@ pub struct RunView {
     pub route_reason: String,
     /// The model of its requests; `mixed` when there are several.
     pub model: String,
+    /// The API is a simulated one of this process: what is in batches there ends with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub embedded_api: bool,
     /// Answers of the sync path a second over the last ten seconds. What sub-batches bring comes in bursts, and says nothing
     /// of the pace.
     pub rate: f64,

@@ -126,6 +126,7 @@ pub(crate) fn run() -> RunView {
         },
         path: Route::Sync,
         route_reason: "7,655 requests need 1m18s at cap 300, a batch takes 1h".to_owned(),
+        embedded_api: false,
         model: "claude-haiku-5-5".to_owned(),
         rate: 98.2,
         rate_history: wave(98, 120),

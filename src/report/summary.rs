@@ -171,15 +171,17 @@ fn seconds(ms: u64) -> f64 {
     ms as f64 / 1e3
 }
 
-/// The counts in words, those that are zero left out except for `succeeded`.
-pub fn outcomes(counts: &Counts) -> String {
+/// The counts in words, those that are zero left out except for `succeeded`. Those of the open ones that are in batches at the
+/// API were sent, and are told apart.
+pub fn outcomes(counts: &Counts, in_batches: u64) -> String {
     let named = [
         (counts.cached, "cached", false),
         (counts.succeeded, "succeeded", counts.cached == 0),
         (counts.refused, "refused", false),
         (counts.invalid, "invalid", false),
         (counts.re_drivable, "re-drivable", false),
-        (counts.unsent, "unsent", false),
+        (in_batches, "in batches at the API", false),
+        (counts.unsent.saturating_sub(in_batches), "unsent", false),
     ];
     let shown = named.iter().filter(|(n, _, always)| *n > 0 || *always);
     shown.map(|(n, name, _)| format!("{} {name}", format::count(*n))).collect::<Vec<_>>().join(" · ")
@@ -247,11 +249,8 @@ fn run_block(out: &mut String, run: &RunView) {
         line(out, "reason", &harmless(reason));
     }
     line(out, "input", &harmless(&run.input));
-    let mut requests = format!("{} in all: {}", format::count(counts.total), outcomes(counts));
-    if run.n_in_batches() > 0 {
-        let _ = write!(requests, ", of which {} in batches at the API", format::count(run.n_in_batches()));
-    }
-    line(out, "requests", &requests);
+    let outcomes = outcomes(counts, run.n_in_batches());
+    line(out, "requests", &format!("{} in all: {outcomes}", format::count(counts.total)));
     let done = counts.done().saturating_sub(counts.cached);
     let mut time = format::span(run.wall_ms);
     if run.wall_ms > 0 && done > 0 {
@@ -345,8 +344,9 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
     let shell_dir = quoted(&dir);
     line(out, "directory", &dir);
     if run.counts.open() > 0 {
-        let left = format::count(run.counts.open().saturating_sub(run.n_in_batches()));
-        let harvests = match run.n_in_batches() {
+        let harvested = if run.embedded_api { 0 } else { run.n_in_batches() };
+        let left = format::count(run.counts.open().saturating_sub(harvested));
+        let harvests = match harvested {
             0 => String::new(),
             n => format!("harvests the {} in batches, ", format::count(n)),
         };
@@ -447,6 +447,22 @@ mod tests {
     #[test]
     fn an_incomplete_run_says_how_to_go_on() {
         insta::assert_snapshot!(text(&fixtures::incomplete(), 4));
+    }
+
+    #[test]
+    fn what_is_in_batches_is_harvested_by_a_resume_unless_its_api_ends_with_this_process() {
+        let mut snapshot = fixtures::batches();
+        snapshot.runs[0].status = crate::model::RunStatus::Incomplete;
+        let n = format::count(snapshot.runs[0].n_in_batches());
+        let told = text(&snapshot, 4);
+        assert!(
+            told.contains(&format!("{n} in batches at the API")) && told.contains(&format!("harvests the {n}")),
+            "{told}"
+        );
+        snapshot.runs[0].embedded_api = true;
+        let told = text(&snapshot, 4);
+        let open = format::count(snapshot.runs[0].counts.open());
+        assert!(told.contains(&format!("# sends the {open} that are left")) && !told.contains("harvests"), "{told}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Small JSON files, replaced whole or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +24,7 @@ pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     struct Format {
         format: u32,
     }
-    let text = match std::fs::read(path) {
+    let text = match read_regular(path) {
         Ok(text) => text,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(err) => return Err(StoreError::io("read", path)(err)),
@@ -39,6 +39,18 @@ pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
         return Err(corrupt(serde_json::Error::custom("format 0")));
     }
     serde_json::from_slice(&text).map(Some).map_err(corrupt)
+}
+
+/// Reads a file, and nothing else: a pipe that somebody left there would never end.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for who writes into it.
+    let mut file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// Replaces a file: a new one beside it, fsync, rename, fsync of the directory. Whatever fails, the old one stays.
@@ -112,6 +124,17 @@ mod tests {
             assert_eq!(load::<Value>(&path).unwrap().unwrap()["n"], n);
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn d5_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let refused = load::<Value>(&path).unwrap_err().to_string();
+        assert!(refused.contains("run.json") && refused.contains("no regular file"), "{refused}");
+        assert!(load::<Value>(dir.path()).is_err());
     }
 
     #[test]

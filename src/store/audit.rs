@@ -14,7 +14,7 @@ pub struct AuditEvent {
     /// When.
     #[serde(with = "stamp")]
     pub at: Wall,
-    /// What kind, kebab-case: `run-started`, `window-cut`.
+    /// What kind, kebab-case: `session-started`, `window-cut`.
     pub kind: String,
     /// Label of the org that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +29,9 @@ pub struct AuditEvent {
 impl AuditEvent {
     /// The file's name in a run directory.
     pub const NAME: &'static str = "events.jsonl";
+
+    /// The kind of the entry with which each session begins.
+    pub const SESSION_STARTED: &'static str = "session-started";
 
     /// Appends its line to the trail of a run that this process owns and does not drive.
     ///

@@ -48,7 +48,7 @@ pub struct RunFile {
     /// then. `None` in files of versions that did not keep them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<serde_json::Value>,
-    /// Settings of note by their name, for the record: nothing reads them back.
+    /// Settings that a resume keeps, by their name.
     #[serde(default)]
     pub settings: std::collections::BTreeMap<String, String>,
 }
@@ -73,6 +73,17 @@ pub struct InputFile {
 }
 
 impl RunFile {
+    /// The setting of a run whose answers are all asked for anew.
+    pub fn without_cache() -> (String, String) {
+        ("cache".to_owned(), "off".to_owned())
+    }
+
+    /// Whether answers of other runs may be taken for its requests.
+    pub fn may_use_cache(&self) -> bool {
+        let (name, off) = RunFile::without_cache();
+        self.settings.get(&name) != Some(&off)
+    }
+
     /// Its name in a run directory.
     pub const NAME: &'static str = "run.json";
 

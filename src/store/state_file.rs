@@ -11,7 +11,7 @@ use super::sub_batch::SubBatchEntry;
 use super::{atomic, stamp};
 use crate::model::books::{Books, Limits};
 use crate::model::snapshot::OrgTotals;
-use crate::model::{Counts, Money, RunStatus, Wall};
+use crate::model::{Counts, Money, RunStatus, SubBatchStatus, Wall};
 
 /// `state.json`. The journal is the authority on outcomes; this is what a glance at a run shows, and what no line of the
 /// journal says.
@@ -101,6 +101,13 @@ pub struct OrgState {
 impl StateFile {
     /// Its name in a run directory.
     pub const NAME: &'static str = "state.json";
+
+    /// Requests that are in batches at the API: they were sent, and have no outcome yet.
+    pub fn n_in_batches(&self) -> u64 {
+        let is_there = |entry: &&SubBatchEntry| !entry.status.is_over() && entry.status != SubBatchStatus::Planned;
+        let n: u64 = self.sub_batches.iter().filter(is_there).map(|entry| u64::from(entry.n_requests)).sum();
+        n.min(self.counts.open())
+    }
 
     /// The state of a run that has done nothing yet.
     pub fn fresh(run: &RunFile) -> StateFile {

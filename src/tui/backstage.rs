@@ -212,8 +212,10 @@ pub struct Assessment {
     pub re_drive: bool,
     /// The input, as the operator named it.
     pub input: String,
-    /// Requests that would be sent.
+    /// Requests that have no outcome yet.
     pub n_left: u64,
+    /// Those of them that are in batches at the API: they are harvested, and not sent.
+    pub in_batches: u64,
     /// What they would cost, in words.
     pub cost: String,
     /// The same as a figure; `None` when it costs nothing, or is not known.
@@ -294,6 +296,8 @@ pub struct RunFacts {
     pub path: Route,
     /// Where its requests are.
     pub counts: Counts,
+    /// Those of the open ones that are in batches at the API: a resume harvests them.
+    pub in_batches: u64,
     /// What its answers cost.
     pub cost: Money,
     /// Why it came to rest.

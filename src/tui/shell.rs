@@ -204,7 +204,7 @@ impl Shell {
     fn is_ticking(&self) -> bool {
         let over = self.ui.is_over(self.shown.newest());
         let looks_at_the_disk = self.ui.screen == Screen::Runs;
-        !over || looks_at_the_disk || self.ui.toast.is_some() || !self.ui.asked.is_empty()
+        !over || looks_at_the_disk || self.ui.frozen.is_some() || self.ui.toast.is_some() || !self.ui.asked.is_empty()
     }
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {

@@ -52,6 +52,16 @@ fn a_mistake_in_the_config_file_is_named_with_file_line_value_and_what_is_allowe
 }
 
 #[test]
+fn an_option_that_would_be_heard_by_nobody_is_refused() {
+    let place = Place::new();
+    for option in [&["--read-only"][..], &["--json"], &["--config", "none.toml"]] {
+        for command in ["demo", "runs", "config"] {
+            place.run(&[option, &[command]].concat()).refused(2, &[option[0], command]);
+        }
+    }
+}
+
+#[test]
 fn a_mistake_in_the_environment_or_in_a_flag_is_named_with_its_value_and_what_is_allowed() {
     let server = Server::calm();
     let input = Place::new();

@@ -248,9 +248,11 @@ fn t9_nothing_is_written_while_nothing_changes() {
 fn a_console_whose_look_at_the_disk_hangs_names_the_directory_and_is_left_all_the_same() {
     let place = Place::new();
     let run = place.path("data/fandeck/runs/hangs");
-    std::fs::create_dir_all(&run).unwrap();
+    let made = ["demo", "--headless", "--scenario", &scenario(&place, 2), "--requests", "2", "--run-dir"];
+    assert_eq!(place.run(&[&made[..], &[&run.display().to_string()]].concat()).code, 0);
     // Opened for reading, it waits for a writer, as a file of a server that is gone waits for that.
-    let made = std::process::Command::new("mkfifo").arg(run.join("run.json")).status().unwrap();
+    std::fs::remove_file(run.join("lock")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(run.join("lock")).status().unwrap();
     assert!(made.success());
     let mut terminal = console(&place);
     terminal.wait_until(|screen| screen.contains("/runs/hangs") && screen.contains("does not answer")).unwrap();

@@ -111,6 +111,12 @@ fn a_second_run_of_the_same_file_sends_nothing() {
     // Without the cache it is paid again, which is what was asked for.
     let paid = finished(&place.run(&["run", &input, "--no-cache", "--json"]));
     assert_eq!((counts(&paid), server.stats().n_messages), ([50, 0, 50, 0, 0, 0, 0], before + 50));
+    // A resume keeps to that.
+    let part = place.text("part");
+    let first = ["run", &input, "--no-cache", "--run-dir", &part, "--max-requests", "10", "--json"];
+    assert_eq!(counts(&finished(&place.run(&first)))[2], 10);
+    let rest = finished(&place.run(&["resume", &part, "--max-requests", "100", "--json"]));
+    assert_eq!((counts(&rest), server.stats().n_messages), ([50, 0, 50, 0, 0, 0, 0], before + 100));
 }
 
 #[test]

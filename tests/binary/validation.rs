@@ -53,6 +53,11 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     place.run(&ab(&input, &out, &["--confirm", "--orgs", "batch"])).refused(2, &["over the orgs", "--out"]);
     let slower = ["--confirm", "--baseline-slots", "5", "--cap", "12"];
     place.run(&ab(&input, &out, &slower)).refused(2, &["whose baseline has --baseline-slots 4, not 5", "--out"]);
+    let fresh = place.text("fresh");
+    for wrong in [["--procs", "0"], ["--cap", "0"], ["--procs", "65"]] {
+        place.run(&ab(&input, &fresh, &[&["--confirm"][..], &wrong].concat())).refused(2, &wrong);
+    }
+    assert!(!place.path("fresh").exists());
     place.run(&ab(&input, &out, &["--baseline-slots", "0"])).refused(2, &["--baseline-slots 0", "from 1 to 10000"]);
     place.run(&ab(&input, &out, &["--confirm", "--target", "nan"])).refused(2, &["--target", "above 0"]);
     // Another input is another validation.

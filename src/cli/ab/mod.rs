@@ -100,6 +100,9 @@ fn setup(args: &AbArgs) -> Result<Setup, Failure> {
         orgs: args.orgs.clone(),
         no_cache: true,
         authorized_cost: args.authorized_cost,
+        // Those of the fan-out: wrong ones are refused before the baseline is paid for.
+        cap: args.cap,
+        procs: args.procs,
         ..DriveArgs::default()
     };
     Setup::for_a_run(&drive, Front::Plain)

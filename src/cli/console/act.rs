@@ -56,6 +56,7 @@ pub(super) fn assess(dir: PathBuf, re_drive: bool, config: Option<PathBuf>) -> R
         re_drive,
         input: crate::cli::launch::input_name(&run),
         n_left: price.cost.n,
+        in_batches: state.n_in_batches().min(price.cost.n),
         cost,
         expected: (simulated.is_none() && price.cost.n_unpriced == 0).then_some(price.cost.expected),
         spent: books.spent() + books.doubt().1,

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::blocking;
 use crate::cli::launch::input_name;
 use crate::cli::orders;
+use crate::cli::simulated::Simulated;
 use crate::engine::EngineHandle;
 use crate::engine::handle::CommandRequest;
 use crate::model::series::{Course, Latencies};
@@ -130,6 +131,7 @@ fn picture(peek: &RunPeek, seq: u64) -> Snapshot {
             [one] => one.clone(),
             _ => "mixed".to_owned(),
         },
+        embedded_api: Simulated::is_of_run(run),
         rate: 0.0,
         rate_history: Vec::new(),
         course: Course::default(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::launch::input_name;
 use crate::cli::setup;
 use crate::cli::simulated::Simulated;
-use crate::cli::status::standing;
+use crate::cli::status::{in_batches, standing};
 use crate::config::Overrides;
 use crate::store::{Listed, RunDir, RunPeek, list_runs_by, stamp};
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
@@ -56,6 +56,7 @@ fn facts(peek: &RunPeek) -> RunFacts {
         heartbeat_ms: u64::try_from(heartbeat_age.as_millis()).unwrap_or(u64::MAX),
         path: run.path,
         counts: state.counts,
+        in_batches: in_batches(peek),
         cost: state.cost,
         reason: state.reason.clone(),
         resumable: owner.is_none() && state.counts.open() > 0,

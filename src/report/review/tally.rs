@@ -61,12 +61,27 @@ pub struct Latency {
 /// Outcomes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Throughput {
-    /// When the first outcome was there, in milliseconds since 1970.
+    /// When the run began, in milliseconds since 1970: the chart shows how long the first outcome took.
     pub from_ms: i64,
     /// Width of a bar, in seconds.
     pub step_s: u64,
     /// Outcomes in each bar, gaps between sessions included.
     pub done: Vec<u64>,
+    /// When later sessions began, in milliseconds since 1970, as far as the trail tells.
+    pub resumed_ms: Vec<i64>,
+}
+
+impl Throughput {
+    /// The gaps before later sessions, in bars: from the end of the last bar with an outcome to where the session began.
+    pub(super) fn gaps(&self) -> Vec<(f64, f64)> {
+        let of = |at_ms: &i64| {
+            let until = (at_ms - self.from_ms) as f64 / 1e3 / self.step_s.max(1) as f64;
+            let before = self.done.iter().take((until.max(0.0)) as usize);
+            let from = before.enumerate().rfind(|(_, n)| **n > 0).map_or(0, |(ix, _)| ix + 1);
+            (from as f64, until.min(self.done.len() as f64))
+        };
+        self.resumed_ms.iter().map(of).filter(|(from, until)| from < until).collect()
+    }
 }
 
 /// Unit economics of a segment.
@@ -222,12 +237,14 @@ impl Tally {
         self.latencies.iter().map(of).collect()
     }
 
-    /// Outcomes over time, in at most 120 bars.
-    pub fn throughput(&self) -> Throughput {
+    /// Outcomes over time, in at most 120 bars, from when the run began. `sessions` are the moments at which its sessions began,
+    /// oldest first.
+    pub fn throughput(&self, began: Wall, sessions: &[Wall]) -> Throughput {
         let (Some((&first, _)), Some((&last, _))) = (self.seconds.first_key_value(), self.seconds.last_key_value())
         else {
             return Throughput::default();
         };
+        let first = first.min(began.0.div_euclid(1_000));
         let span = u64::try_from(last - first).unwrap_or(0) + 1;
         let step_s = span.div_ceil(BARS as u64).max(1);
         let mut done = vec![0; span.div_ceil(step_s) as usize];
@@ -237,7 +254,8 @@ impl Tally {
                 *bar += u64::from(*n);
             }
         }
-        Throughput { from_ms: first.saturating_mul(1_000), step_s, done }
+        let resumed_ms = sessions.iter().skip(1).map(|at| at.0).collect();
+        Throughput { from_ms: first.saturating_mul(1_000), step_s, done, resumed_ms }
     }
 
     /// Segments, the dearest first and the others last.
@@ -322,10 +340,26 @@ mod tests {
         for hour in 0..168 {
             tally.see(&seen(Outcome::Succeeded, hour * 3_600, 1));
         }
-        let throughput = tally.throughput();
+        let throughput = tally.throughput(Wall(0), &[]);
         assert!(throughput.done.len() <= BARS, "{}", throughput.done.len());
         assert_eq!(throughput.done.iter().sum::<u64>(), 168);
-        assert_eq!(Tally::default().throughput(), Throughput::default());
+        assert_eq!(Tally::default().throughput(Wall(0), &[]), Throughput::default());
+    }
+
+    #[test]
+    fn the_chart_begins_where_the_run_began_and_knows_the_gap_between_sessions() {
+        let mut tally = Tally::default();
+        for second in [60, 61, 100] {
+            tally.see(&seen(Outcome::Succeeded, second, 1));
+        }
+        let throughput = tally.throughput(Wall(10_400), &[Wall(10_400), Wall(95_000)]);
+        assert_eq!((throughput.from_ms, throughput.step_s, throughput.done.len()), (10_000, 1, 91));
+        assert_eq!((throughput.done[50], throughput.done[90]), (1, 1));
+        assert_eq!(throughput.gaps(), [(52.0, 85.0)]);
+        // A clock that was put back does not hide an outcome.
+        assert_eq!(tally.throughput(Wall(70_000), &[]).done.iter().sum::<u64>(), 3);
+        // A session that began with the clock before the run has no gap.
+        assert_eq!(tally.throughput(Wall(10_400), &[Wall(0), Wall(5)]).gaps(), []);
     }
 
     #[test]

@@ -100,7 +100,12 @@ fn dollars(text: &str) -> Result<Money, String> {
         && text.chars().any(|c| c.is_ascii_digit())
         && text.len() <= 12;
     let parsed = text.parse::<f64>().ok().filter(|_| plain);
-    parsed.map(Money::from_usd).ok_or_else(|| format!("{text:?} is not an amount: write dollars with a point, 12.50"))
+    let amount = parsed.ok_or_else(|| format!("{text:?} is not an amount: write dollars with a point, 12.50"))?;
+    match amount {
+        // As the option of the command line.
+        amount if amount > 1e6 => Err(format!("{text}: must be at most 1000000")),
+        amount => Ok(Money::from_usd(amount)),
+    }
 }
 
 /// What was typed is meant: the gate opens with it, or it is said why not.
@@ -188,6 +193,7 @@ mod tests {
     #[test]
     fn a_limit_that_is_none_or_not_higher_is_refused_with_the_reason_and_stays_to_be_mended() {
         for (typed, why) in [
+            ("99999999999", "must be at most 1000000"),
             ("1.5", "$1.50 is not more than the $1.90 that is spent already"),
             ("1.9", "$1.90 is not more than the $1.90 that is spent already"),
             ("$2", "$2.00 is not more than the $2.00 at which it ended"),

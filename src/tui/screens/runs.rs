@@ -345,8 +345,15 @@ pub(super) fn assessed(ui: &mut UiState, assessed: Result<Assessment, String>, n
 
 /// The question before a run goes on, with the limit that was raised for it.
 pub(super) fn resume_question(assessed: Assessment, raised: Option<RunLimit>) -> Ask {
-    let Assessment { dir, re_drive, input, n_left, cost, spent, max_cost, orgs, ended_at, .. } = assessed;
-    let mut lines = vec![format!("{input}: {} requests are left.", format::count(n_left))];
+    let Assessment { dir, re_drive, input, n_left, in_batches, cost, spent, max_cost, orgs, ended_at, .. } = assessed;
+    let mut lines = vec![match in_batches {
+        0 => format!("{input}: {} requests are left.", format::count(n_left)),
+        n => format!(
+            "{input}: {} requests are left. {} of them are in batches at the API: they are harvested, and not sent again.",
+            format::count(n_left),
+            format::count(n)
+        ),
+    }];
     let most = match raised {
         Some(RunLimit::Cost(most)) => Some(most),
         _ => max_cost,

@@ -55,6 +55,7 @@ fn a_run_is_gone_on_with_only_after_its_cost_was_said_and_agreed_to() {
         re_drive: false,
         input: "judge.jsonl".to_owned(),
         n_left: 1_200,
+        in_batches: 1_000,
         cost: "$4.10".to_owned(),
         orgs: vec!["batch".to_owned()],
         ..Assessment::default()
@@ -62,7 +63,12 @@ fn a_run_is_gone_on_with_only_after_its_cost_was_said_and_agreed_to() {
     update(&mut ui, Msg::Told { ticket: *ticket, answer: Answer::Assessed(Ok(assessment)) }, &none, NOW);
     let Some(Overlay::Confirm { focus: 0, ask }) = &ui.overlay else { panic!("{:?}", ui.overlay) };
     let words = ask.lines.join("\n");
-    assert!(["1,200", "$4.10", "batch", "judge.jsonl"].iter().all(|said| words.contains(said)), "{words}");
+    assert!(
+        ["1,200", "1,000 of them are in batches", "$4.10", "batch", "judge.jsonl"]
+            .iter()
+            .all(|said| words.contains(said)),
+        "{words}"
+    );
     // What the list selects meanwhile changes nothing of what was asked.
     ui.runs.selected = None;
     let [Reaction::Ask { errand: Errand::Resume { dir: resumed, agreed: 1_200, .. }, .. }] =

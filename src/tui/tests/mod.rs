@@ -77,6 +77,7 @@ pub(crate) fn runs_found() -> RunsFound {
             heartbeat_ms: 400,
             path: if name == "live" { Route::Batch } else { Route::Sync },
             counts: counts(done),
+            in_batches: if name == "live" { 1_000 } else { 0 },
             cost: Money::from_usd(done as f64 / 1_000.0),
             reason: None,
             resumable: name == "cut-off",

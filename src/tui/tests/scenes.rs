@@ -187,6 +187,7 @@ fn assessment(errand: Errand) -> Assessment {
         re_drive,
         input: "judge-input-of-the-whole-of-november.jsonl".to_owned(),
         n_left: 141_600,
+        in_batches: 4_000,
         cost: "$179.00 ($120.00 to $240.00)".to_owned(),
         orgs: ["high-prio", "batch", "low-prio"].map(str::to_owned).to_vec(),
         expected: Some(Money::from_usd(179.0)),

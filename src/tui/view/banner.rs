@@ -40,7 +40,11 @@ pub fn banners(ui: &UiState, snapshot: &Snapshot, now: Mono) -> Vec<Banner> {
     if let Some(since) = ui.frozen {
         let age = u64::try_from(now.since(since).as_millis()).unwrap_or(u64::MAX);
         let key = ui.keymap.hint(Action::Freeze);
-        let text = format!("FROZEN: this picture is {} old; the run goes on · {key} shows it", format::span(age));
+        let below = match ui.is_over(snapshot) {
+            true => format!("nothing runs · {key} lets go"),
+            false => format!("the run goes on · {key} shows it"),
+        };
+        let text = format!("FROZEN: this picture is {} old; {below}", format::span(age));
         lines.push(banner(Weight::Waiting, text));
     }
     if let Some(trouble) = &snapshot.store.trouble {

@@ -49,12 +49,17 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
             format::count(run.counts.in_flight),
             format::count(run.counts.open()),
         ));
-        if run.n_in_batches() > 0 {
-            lines.push(format!(
-                "{} of them are in batches at the API. These go on there and are paid for whatever you choose; a resume \
-                 harvests them and sends none again.",
-                format::count(run.n_in_batches())
-            ));
+        let in_batches = format::count(run.n_in_batches());
+        match (run.n_in_batches(), run.embedded_api) {
+            (0, _) => {}
+            (_, false) => lines.push(format!(
+                "{in_batches} of them are in batches at the API. These go on there and are paid for whatever you choose; a \
+                 resume harvests them and sends none again."
+            )),
+            (_, true) => lines.push(format!(
+                "{in_batches} of them are in batches of the simulated API, which ends with fandeck: a resume sends them again. \
+                 The batches of an API go on, and are harvested."
+            )),
         }
     }
     let in_flight: u64 = snapshot.runs.iter().map(|run| run.counts.in_flight).sum();
@@ -64,11 +69,21 @@ fn quit_words(snapshot: &Snapshot) -> Vec<String> {
             format::count(snapshot.store.unsynced)
         ));
     }
+    let ways = match in_flight {
+        0 => [
+            "d  drain     nothing new is sent".to_owned(),
+            "s  stop now  nothing is in flight, so that nothing is".to_owned(),
+            "             abandoned or charged twice".to_owned(),
+        ],
+        n => [
+            format!("d  drain     the {} in flight finish, nothing new is sent", format::count(n)),
+            format!("s  stop now  the {} in flight are abandoned: they may be", format::count(n)),
+            "             charged, and are sent again by a resume".to_owned(),
+        ],
+    };
+    lines.push(String::new());
+    lines.extend(ways);
     lines.extend([
-        String::new(),
-        format!("d  drain     the {} in flight finish, nothing new is sent", format::count(in_flight)),
-        format!("s  stop now  the {} in flight are abandoned: they may be", format::count(in_flight)),
-        "             charged, and are sent again by a resume".to_owned(),
         "Esc stay     nothing changes".to_owned(),
         String::new(),
         "Either way the run can be resumed where it is.".to_owned(),

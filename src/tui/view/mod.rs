@@ -137,6 +137,7 @@ fn too_small(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let (columns, rows) = layout::SMALLEST;
     let text = match scene.ui.overlay {
         Some(Overlay::Quit { .. }) => "d drain  s stop now  Esc stay".to_owned(),
+        _ if area.width < 11 => format!("{columns}×{rows}"),
         _ if area.width < 24 => format!("needs {columns}×{rows}  q quit"),
         _ => format!("needs {columns}×{rows}, has {}×{}  q quit  ? help", buf.area.width, buf.area.height),
     };

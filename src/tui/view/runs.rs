@@ -261,7 +261,7 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
     let mut lines = vec![
         ("run", facts.run_id.clone()),
         ("directory", run.dir.display().to_string()),
-        ("outcomes", summary::outcomes(&facts.counts)),
+        ("outcomes", summary::outcomes(&facts.counts, facts.in_batches)),
     ];
     if let Some(owner) = &facts.owner {
         lines.push(("owner", format!("heartbeat {} ago · {owner}", format::age(facts.heartbeat_ms))));
@@ -301,13 +301,16 @@ fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
     } else if facts.owner.is_some() {
         format!("{watch} watches it: another process drives it")
     } else if facts.resumable {
-        let (resume, left) = (key(Action::ResumeRun), format::count(facts.counts.open()));
+        let resume = key(Action::ResumeRun);
+        let left = format::count(facts.counts.open().saturating_sub(facts.in_batches));
+        let left = match facts.in_batches {
+            0 => format!("the {left} that are left"),
+            n => format!("the {} in batches and the {left} unsent", format::count(n)),
+        };
         if summary::limit_to_raise(facts.reason.as_deref()).is_some() {
-            return format!(
-                "{resume} asks for a higher limit and goes on with the {left} that are left · {export} exports"
-            );
+            return format!("{resume} asks for a higher limit and goes on with {left} · {export} exports");
         }
-        format!("{resume} goes on with the {left} that are left · {export} exports what is there")
+        format!("{resume} goes on with {left} · {export} exports what is there")
     } else {
         format!("{export} exports the results · {} reports", key(Action::ReportRun))
     }

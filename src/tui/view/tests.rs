@@ -262,6 +262,15 @@ fn below_the_smallest_size_the_line_names_the_size_that_is_needed() {
         assert!(shown.starts_with("needs 40×10"), "{shown}");
         assert_eq!(shown.trim_end().lines().count(), 1);
     }
+    assert!(screen(&fixtures::busy(), UiState::default(), (10, 3)).starts_with("40×10"), "not cut to another size");
+}
+
+#[test]
+fn a_picture_that_is_held_of_a_run_that_is_over_promises_nothing() {
+    let ui = UiState { frozen: Some(Mono::ZERO), ..UiState::default() };
+    let told = screen(&fixtures::finished(), ui.clone(), FULL);
+    assert!(told.contains("old; nothing runs · z lets go"), "{told}");
+    assert!(screen(&fixtures::busy(), ui, FULL).contains("the run goes on"));
 }
 
 #[test]
@@ -374,6 +383,15 @@ fn a_canceled_sub_batch_says_so_counts_nothing_down_and_is_no_measure() {
 }
 
 #[test]
+fn with_nothing_in_flight_nothing_is_said_to_be_abandoned() {
+    let mut snapshot = fixtures::busy();
+    assert!(screen(&snapshot, quit_dialog(), FULL).contains("in flight are abandoned"));
+    snapshot.runs[0].counts.in_flight = 0;
+    let shown = screen(&snapshot, quit_dialog(), FULL);
+    assert!(shown.contains("nothing is in flight") && !shown.contains("are abandoned"), "{shown}");
+}
+
+#[test]
 fn no_size_breaks_the_screen_of_the_sub_batches() {
     for columns in [1, 20, 40, 80, 100, 101, 120, 200] {
         for rows in [1, 5, 10, 16, 24, 30, 60] {
@@ -421,4 +439,14 @@ fn a_countdown_goes_down_between_two_pictures() {
     assert_eq!(words::condition(&snapshot.orgs[1], 0, String::new()).short, "backing off 0:42");
     assert_eq!(words::condition(&snapshot.orgs[1], 2_000, String::new()).short, "backing off 0:40");
     assert_eq!(words::condition(&snapshot.orgs[1], 60_000, String::new()).short, "backing off 0:00");
+}
+
+#[test]
+fn who_leaves_is_told_what_becomes_of_the_batches() {
+    let mut snapshot = fixtures::batches();
+    let told = screen(&snapshot, quit_dialog(), WIDE);
+    assert!(told.contains("and sends none again"), "{told}");
+    snapshot.runs[0].embedded_api = true;
+    let told = screen(&snapshot, quit_dialog(), WIDE);
+    assert!(told.contains("of the simulated API") && !told.contains("and sends none again"), "{told}");
 }

@@ -160,7 +160,7 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     let mut terminal = builder(&place).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
     terminal.wait_until(|screen| screen.contains("elsewhere-1") || screen.contains("in.jsonl")).unwrap();
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| screen.contains("another process drives") && screen.contains("in batches")).unwrap();
+    terminal.wait_until(|screen| screen.contains("driven elsewhere") && screen.contains("in batches")).unwrap();
     terminal.send(Key::Char('4')).unwrap();
     terminal.wait_until(|screen| screen.contains("in-progress")).unwrap();
     terminal.send(Key::Char('S')).unwrap();
@@ -170,6 +170,8 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     wait_for("the others", || {
         (sub_batches(&place).iter().filter(|sub| sub["status"] == "harvested").count() >= 3).then_some(())
     });
+    let rows = |screen: &termlens::Screen| screen.full_text().lines().filter(|line| line.contains("harvested")).count();
+    terminal.wait_until(|screen| rows(screen) >= 3 && screen.contains(&id[..12])).unwrap();
     terminal.send(Key::Char('c')).unwrap();
     terminal.wait_until(|screen| screen.contains("cancel?") && screen.contains(&id[..12])).unwrap();
     terminal.send(Key::Char('y')).unwrap();

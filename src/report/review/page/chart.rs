@@ -154,9 +154,22 @@ pub(super) fn stacked(out: &mut String, heads: &[&str], parts: &[(&str, u64, usi
     out.push_str("</tbody></table></div>\n");
 }
 
-/// Columns over time. `name` says what is counted, `ends` is where the axis begins and ends, and `at` the moment of a column.
-pub(super) fn columns(out: &mut String, name: &str, values: &[u64], ends: [&str; 2], at: &dyn Fn(usize) -> String) {
+/// What columns over time show.
+pub(super) struct Plot<'p> {
+    /// What is counted.
+    pub(super) name: &'p str,
+    /// How much, column by column.
+    pub(super) values: &'p [u64],
+    /// Where the axis begins and ends.
+    pub(super) ends: [&'p str; 2],
+    /// What is shaded, in columns: nothing was done there.
+    pub(super) gaps: &'p [(f64, f64)],
+}
+
+/// Columns over time; `at` is the moment of a column.
+pub(super) fn columns(out: &mut String, plot: &Plot<'_>, at: &dyn Fn(usize) -> String) {
     const HIGH: f64 = 100.0;
+    let Plot { name, values, ends, gaps } = *plot;
     let most = values.iter().copied().max().unwrap_or(0).max(1);
     let (n, name) = (values.len().max(1), escaped(name));
     let _ = write!(
@@ -167,6 +180,13 @@ pub(super) fn columns(out: &mut String, name: &str, values: &[u64], ends: [&str;
         format::count(most),
         format::count(most)
     );
+    for (from, until) in gaps {
+        let _ = write!(
+            out,
+            "<rect class=\"gap\" x=\"{from:.2}\" y=\"0\" width=\"{:.2}\" height=\"{HIGH}\"><title>between sessions</title></rect>",
+            until - from
+        );
+    }
     for (ix, value) in values.iter().enumerate().filter(|(_, value)| **value > 0) {
         let tall = (*value as f64 / most as f64 * HIGH).max(0.7);
         let (y, moment, count) = (HIGH - tall, escaped(&at(ix)), format::count(*value));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::chart::{Cell, bars, columns, escaped, ranges, stacked, table};
+use super::chart::{Cell, Plot, bars, columns, escaped, ranges, stacked, table};
 use crate::model::books::Settled;
 use crate::model::{Money, Route, Wall};
 use crate::report::format;
@@ -92,7 +92,15 @@ fn throughput(out: &mut String, review: &Review) {
     };
     heading(out, "Throughput");
     let until = format!("{} UTC", at(bars.done.len()));
-    columns(out, &name, &bars.done, [&at(0), &until], &at);
+    let plot = Plot { name: &name, values: &bars.done, ends: [&at(0), &until], gaps: &bars.gaps() };
+    columns(out, &plot, &at);
+    for resumed in &bars.resumed_ms {
+        let _ = writeln!(
+            out,
+            "<p class=\"dim\">A session began at {} UTC; the gap before it is shaded.</p>",
+            clock(Wall(*resumed))
+        );
+    }
 }
 
 fn latencies(out: &mut String, review: &Review) {

@@ -52,7 +52,12 @@ fn hostile() -> Review {
         n_in_journal: u64::MAX,
         n_later: 0,
         time_ms: BTreeMap::from([("queue".to_owned(), 60_000), ("rate-limited".to_owned(), 20_000)]),
-        throughput: Throughput { from_ms: 1_796_000_000_000, step_s: 5, done: vec![1, 0, 7] },
+        throughput: Throughput {
+            from_ms: 1_796_000_000_000,
+            step_s: 5,
+            done: vec![1, 0, 7],
+            resumed_ms: vec![1_796_000_010_000],
+        },
         latencies: vec![Latency {
             org: evil(),
             path: Route::Sync,
@@ -159,6 +164,13 @@ fn the_page_needs_no_network_follows_the_theme_and_has_every_chart() {
     }
     // Latency, cost twice, sub-batches, segments; and throughput.
     assert_eq!((page.matches("class=\"bars\"").count(), page.matches("<svg ").count()), (5, 1));
+}
+
+#[test]
+fn the_gap_between_two_sessions_is_shaded_and_told() {
+    let page = page(&hostile());
+    assert_eq!(page.matches("class=\"gap\" x=\"1.00\" y=\"0\" width=\"1.00\"").count(), 1);
+    assert!(page.contains("A session began at 2026-"), "{page}");
 }
 
 #[test]

@@ -82,6 +82,7 @@ pub(super) fn answer(rng: &mut Rng, errand: &Errand, handle: &EngineHandle) -> A
             re_drive: *re_drive,
             input: rng.one(&TEXTS).to_string(),
             n_left: *rng.one(&[0, 1_200, u64::MAX]),
+            in_batches: *rng.one(&[0, 1_100]),
             cost: "$4.10".to_owned(),
             orgs: vec![rng.one(&TEXTS).to_string(); 3],
             expected: rng.percent(50).then_some(Money(u64::MAX)),
