@@ -76,7 +76,7 @@ fn left(cause: &str, n: u64, at_most: Money) -> Doubtful {
 
 /// What the `n` dearest attempts at these requests cost at the most. A request may have been tried more than once.
 fn dearest(input: &Arc<Input>, open: &[RequestNo], n: u64, tariff: &Tariff) -> Money {
-    let cost = |no: &RequestNo| at_most(tariff, input.model_ix(*no), input.len_of(*no), input.max_tokens_of(*no));
+    let cost = |no: &RequestNo| at_most(tariff, &**input, *no, false);
     let mut costs: Vec<Money> = open.iter().map(cost).collect();
     // One that is answered by now may have been tried in vain before.
     let most = if n > costs.len() as u64 { (0..input.len()).map(|no| cost(&RequestNo(no))).max() } else { None };

@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::catalog::Card;
 use crate::model::books::{Books, Doubtful, ReDriven, Settled};
-use crate::model::{Money, OrgId, Outcome, Route, Terms, Usage, Wall};
+use crate::model::{Money, OrgId, Outcome, RequestNo, Route, Terms, Usage, Wall};
 use crate::store::stamp;
+
+use super::load::Sizes;
 
 /// Tokens that a prompt may have besides its text: tool use and the frame of a conversation.
 const FRAME_TOKENS: u64 = 1_024;
@@ -152,11 +154,9 @@ impl Ledger {
         at as u16
     }
 
-    /// The most that a request can cost: its text has no more tokens than bytes, each of them written to the prompt cache
-    /// at the dearest, and its answer is as long as it may be. Nothing for a model without a price.
-    pub(crate) fn at_most(&self, model: u16, bytes: u32, max_tokens: u32, batch: bool) -> Money {
-        let whole = at_most(&self.models, model, bytes, max_tokens);
-        if batch { whole.half() } else { whole }
+    /// The most that a request can cost; see [`at_most`].
+    pub(crate) fn at_most(&self, sizes: &dyn Sizes, no: RequestNo, batch: bool) -> Money {
+        at_most(&self.models, sizes, no, batch)
     }
 
     /// A call goes out.
@@ -383,13 +383,17 @@ impl Ledger {
     }
 }
 
-/// The most that a request can cost on the sync path; see [`Ledger::at_most`].
-pub(crate) fn at_most(models: &Tariff, model: u16, bytes: u32, max_tokens: u32) -> Money {
-    let Some((_, Some(card))) = models.get(usize::from(model)) else { return Money::ZERO };
-    let prompt = u64::from(bytes) + FRAME_TOKENS;
-    let price = card.for_prompt(prompt, Terms::default());
+/// The most that a request can cost: its text has no more tokens than bytes, each of them written to the prompt cache at the
+/// dearest, its answer is as long as it may be, and its tools search as often as they may; all at the prices of the speed and
+/// place that it asks for. Nothing for a model without a price.
+pub(crate) fn at_most(models: &Tariff, sizes: &dyn Sizes, no: RequestNo, batch: bool) -> Money {
+    let Some((_, Some(card))) = models.get(usize::from(sizes.model(no))) else { return Money::ZERO };
+    let (prompt, extras) = (u64::from(sizes.bytes(no)) + FRAME_TOKENS, sizes.extras(no));
+    let price = card.for_prompt(prompt, extras.terms());
     let dearest = price.input.max(price.cache_write_5m).max(price.cache_write_1h);
-    Money::for_tokens(prompt, dearest) + Money::for_tokens(u64::from(max_tokens), price.output)
+    let tokens = Money::for_tokens(prompt, dearest) + Money::for_tokens(sizes.max_tokens(no).into(), price.output);
+    let searches = Money::for_tokens(extras.searches(), price.web_search);
+    searches + if batch { tokens.half() } else { tokens }
 }
 
 /// The day of a moment (UTC), by its number since 1970.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::catalog::Catalog;
 use crate::model::Money;
+use crate::requests::Extras;
 
 const A: OrgId = OrgId(0);
 
@@ -20,11 +21,42 @@ fn answer(org: OrgId, cost: u64) -> Answer {
 
 #[test]
 fn the_most_that_a_request_costs_is_its_bytes_at_the_dearest_and_its_longest_answer() {
-    let ledger = ledger(Books::default());
     // (976 + 1,024) tokens at 2 USD for an hour's cache write, 1,000 at 5 USD per million.
-    assert_eq!(ledger.at_most(0, 976, 1_000, false), Money::from_usd(0.009));
-    assert_eq!(ledger.at_most(0, 976, 1_000, true), Money::from_usd(0.0045));
-    assert_eq!(ledger.at_most(9, 976, 1_000, false), Money::ZERO, "a model without a price");
+    let plain = Extras::default();
+    assert_eq!(most("claude-haiku-4-5", plain, false), Money::from_usd(0.009));
+    assert_eq!(most("claude-haiku-4-5", plain, true), Money::from_usd(0.0045));
+    assert_eq!(most("nobody-knows-it", plain, false), Money::ZERO, "a model without a price");
+}
+
+/// The most that a request of 976 bytes with a `max_tokens` of 1,000 costs.
+fn most(model: &str, extras: Extras, batch: bool) -> Money {
+    #[derive(Debug)]
+    struct One(Extras);
+    impl Sizes for One {
+        fn bytes(&self, _: RequestNo) -> u32 {
+            976
+        }
+        fn max_tokens(&self, _: RequestNo) -> u32 {
+            1_000
+        }
+        fn extras(&self, _: RequestNo) -> Extras {
+            self.0
+        }
+    }
+    at_most(&vec![(model.to_owned(), Catalog::builtin().card(model))], &One(extras), RequestNo(0), batch)
+}
+
+#[test]
+fn fast_mode_the_us_and_searches_are_reserved_as_they_are_billed() {
+    let on = |fast, us_inference, searches| Extras::new(Terms { fast, us_inference }, searches);
+    let opus = |extras, batch| most("claude-opus-5", extras, batch);
+    // 2,000 tokens at 10 USD for an hour's cache write, 1,000 at 25 USD per million; twice that in fast mode.
+    assert_eq!(opus(on(false, false, 0), false), Money::from_usd(0.045));
+    assert_eq!(opus(on(true, false, 0), false), Money::from_usd(0.09));
+    assert_eq!(opus(on(true, true, 0), false), Money::from_usd(0.099));
+    assert_eq!(opus(on(false, true, 0), true), Money::from_usd(0.024_75));
+    assert_eq!(opus(on(false, false, 5), false), Money::from_usd(0.095));
+    assert_eq!(opus(on(false, false, 5), true), Money::from_usd(0.0725), "searches are not halved");
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::model::{RequestNo, Usage};
-use crate::requests::Input;
+use crate::requests::{Extras, Input};
 
 /// Answers after which an old one has lost most of its weight.
 const MEMORY: f64 = 200.0;
@@ -31,6 +31,10 @@ pub(crate) trait Sizes: fmt::Debug + Send + Sync {
     fn model(&self, _: RequestNo) -> u16 {
         0
     }
+    /// What it asks for besides tokens at the usual prices.
+    fn extras(&self, _: RequestNo) -> Extras {
+        Extras::default()
+    }
 }
 
 impl Sizes for Input {
@@ -44,6 +48,10 @@ impl Sizes for Input {
 
     fn model(&self, no: RequestNo) -> u16 {
         self.model_ix(no)
+    }
+
+    fn extras(&self, no: RequestNo) -> Extras {
+        self.extras_of(no)
     }
 }
 

@@ -425,12 +425,12 @@ impl RunState {
 
     /// The most that a request can cost on the sync path.
     pub(crate) fn at_most(&self, no: RequestNo) -> Money {
-        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), false)
+        self.ledger.at_most(&*self.sizes, no, false)
     }
 
     /// The most that a request can cost in a batch.
     pub(crate) fn at_most_in_batch(&self, no: RequestNo) -> Money {
-        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), true)
+        self.ledger.at_most(&*self.sizes, no, true)
     }
 
     /// Milliseconds of this session.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::error::{InputError, ReadError};
+use super::extras::Extras;
 use super::ids::{IdMap, id_hash};
 use super::numbering::Numbering;
 use super::{indexer, scan};
@@ -24,6 +25,7 @@ pub(super) struct Entry {
     pub(super) crc: u32,
     /// Which of the models.
     pub(super) model: u16,
+    pub(super) extras: Extras,
 }
 
 /// A model, and how many requests name it.
@@ -123,6 +125,11 @@ impl Input {
     /// `max_tokens` of a request.
     pub fn max_tokens_of(&self, no: RequestNo) -> u32 {
         self.entry(no).max_tokens
+    }
+
+    /// What a request asks for besides tokens at the usual prices.
+    pub fn extras_of(&self, no: RequestNo) -> Extras {
+        self.entry(no).extras
     }
 
     /// Bytes of a request's line.

@@ -116,6 +116,7 @@ impl Indexer {
             max_tokens: usable.max_tokens,
             crc: crc32fast::hash(line),
             model,
+            extras: usable.extras,
         });
         Ok(())
     }

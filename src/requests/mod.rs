@@ -7,6 +7,7 @@
 mod audit;
 mod canonical;
 mod error;
+mod extras;
 mod fingerprint;
 mod ids;
 mod index;
@@ -21,6 +22,7 @@ mod tags;
 
 pub use audit::{AuditFacts, AuditReport, Observed, audit, audit_file};
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
+pub use extras::Extras;
 pub use fingerprint::{Fingerprint, fingerprints};
 pub use ids::{IdMap, id_hash};
 pub use index::{Input, ModelUse, RequestLine};

@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::error::ProblemKind;
+use super::extras::Extras;
+use crate::model::Terms;
 
 /// What a usable line says of its request.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) struct Usable<'a> {
     pub(super) model: Cow<'a, str>,
     /// `params.max_tokens`; zero when it is among the problems.
     pub(super) max_tokens: u32,
+    /// What it asks for besides tokens at the usual prices.
+    pub(super) extras: Extras,
 }
 
 /// Checks a line. Every problem is handed to `add`; what is returned is as much of the line as can be used, which is
@@ -58,6 +62,11 @@ enum Any<'a> {
 }
 
 impl Any<'_> {
+    /// Whether it is a text of which this holds.
+    fn is_text(&self, holds: impl Fn(&str) -> bool) -> bool {
+        matches!(self, Any::Text(text) if holds(text))
+    }
+
     /// What it is, in words.
     fn found(&self) -> String {
         match self {
@@ -122,6 +131,8 @@ struct Params<'a> {
     max_tokens: Field<Any<'a>>,
     messages: Field<MessagesOr>,
     stream: Field<Any<'a>>,
+    terms: Terms,
+    searches: u64,
 }
 
 enum MessagesOr {
@@ -145,20 +156,20 @@ impl<'a> Line<'a> {
             }
             None => None,
         };
-        let (model, max_tokens) = match self.params.once("params", add) {
+        let (model, max_tokens, extras) = match self.params.once("params", add) {
             Some(ParamsOr::Params(params)) => params.check(add),
             Some(ParamsOr::Other(found)) => {
                 add(ProblemKind::Wrong { field: "params", wanted: "an object", found: found.to_owned() });
-                (Cow::Borrowed(""), 0)
+                (Cow::Borrowed(""), 0, Extras::default())
             }
-            None => (Cow::Borrowed(""), 0),
+            None => (Cow::Borrowed(""), 0, Extras::default()),
         };
-        custom_id.map(|custom_id| Usable { custom_id, model, max_tokens })
+        custom_id.map(|custom_id| Usable { custom_id, model, max_tokens, extras })
     }
 }
 
 impl<'a> Params<'a> {
-    fn check(self, add: &mut dyn FnMut(ProblemKind)) -> (Cow<'a, str>, u32) {
+    fn check(self, add: &mut dyn FnMut(ProblemKind)) -> (Cow<'a, str>, u32, Extras) {
         let model = match self.model.once("params.model", add) {
             Some(Any::Text(model)) if !model.is_empty() => model,
             Some(other) => {
@@ -191,7 +202,7 @@ impl<'a> Params<'a> {
         if matches!(self.stream.value, Some(Any::Bool(true))) {
             add(ProblemKind::Stream);
         }
-        (model, max_tokens)
+        (model, max_tokens, Extras::new(self.terms, self.searches))
     }
 }
 
@@ -243,6 +254,9 @@ fn any_json(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("any JSON")
 }
 
+mod tools;
+use tools::Searches;
+
 struct AnyVisitor;
 from_any!(Any<'a>, AnyVisitor);
 impl<'de> Visitor<'de> for AnyVisitor {
@@ -274,6 +288,11 @@ enum Key {
     Messages,
     Stream,
     Role,
+    Speed,
+    InferenceGeo,
+    Tools,
+    Type,
+    MaxUses,
     Other,
 }
 
@@ -297,6 +316,11 @@ impl Visitor<'_> for KeyVisitor {
             "messages" => Key::Messages,
             "stream" => Key::Stream,
             "role" => Key::Role,
+            "speed" => Key::Speed,
+            "inference_geo" => Key::InferenceGeo,
+            "tools" => Key::Tools,
+            "type" => Key::Type,
+            "max_uses" => Key::MaxUses,
             _ => Key::Other,
         })
     }
@@ -338,6 +362,12 @@ impl<'de> Visitor<'de> for ParamsVisitor {
                 Key::MaxTokens => params.max_tokens.put(fields.next_value()?),
                 Key::Messages => params.messages.put(fields.next_value()?),
                 Key::Stream => params.stream.put(fields.next_value()?),
+                // Where one is there twice, the dearer is taken.
+                Key::Speed => params.terms.fast |= fields.next_value::<Any<'de>>()?.is_text(|speed| speed == "fast"),
+                Key::InferenceGeo => {
+                    params.terms.us_inference |= fields.next_value::<Any<'de>>()?.is_text(|geo| geo == "us");
+                }
+                Key::Tools => params.searches = params.searches.max(fields.next_value::<Searches>()?.0),
                 _ => drop(fields.next_value::<IgnoredAny>()?),
             }
         }

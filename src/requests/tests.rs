@@ -39,6 +39,30 @@ fn said_of(line: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_is_billed_besides_tokens_is_known_of_each_request() {
+    let search = r#"{"type":"web_search_20250305","name":"web_search","max_uses":3}"#;
+    let endless = r#"{"name":"web_search","type":"web_search_20260209"}"#;
+    let own = r#"{"name":"web_search_of_ours","input_schema":{"type":"web_search_x","max_uses":7}}"#;
+    let cases = [
+        (String::new(), (false, false, 0)),
+        (r#","speed":"fast""#.to_owned(), (true, false, 0)),
+        (r#","speed":"standard","inference_geo":"us""#.to_owned(), (false, true, 0)),
+        (r#","inference_geo":"global""#.to_owned(), (false, false, 0)),
+        (r#","speed":null,"inference_geo":7,"tools":"none""#.to_owned(), (false, false, 0)),
+        (format!(r#","tools":[{own},{search}],"speed":"fast","inference_geo":"us""#), (true, true, 3)),
+        (format!(r#","tools":[{search},{endless},7,null,[{search}]]"#), (false, false, 13)),
+        (format!(r#","tools":[{}]"#, search.replace('3', "99999999999")), (false, false, 16_383)),
+        (format!(r#","tools":[{}]"#, search.replace('3', "null")), (false, false, 10)),
+    ];
+    for (more, wanted) in cases {
+        let line = request("a").replace(r#""max_tokens":16"#, &format!(r#""max_tokens":16{more}"#));
+        let extras = index(&line).unwrap().extras_of(RequestNo(0));
+        let terms = extras.terms();
+        assert_eq!((terms.fast, terms.us_inference, extras.searches()), wanted, "{line}");
+    }
+}
+
+#[test]
 fn requests_are_read_back_byte_for_byte_with_what_planning_asks_for() {
     let odd = r#" {"params" : {"model":"claude-opus-4-8","max_tokens":0, "messages":[ {"content":"é\u00e9 } ] \"","role":"user"} ],"x":1.0} , "custom_id":"b \"ü\" \u0041","note":1} "#;
     let content = format!("{}\n{odd}\n{}", request("a"), request(""));

@@ -77,7 +77,7 @@ fn split(part: &mut BatchRun, at: usize, n: usize, ctx: &mut Ctx<'_>) {
 /// this session: with a higher budget the next one makes batches of it again.
 fn to_sync(part: &mut BatchRun, at: usize, n: usize, ctx: &mut Ctx<'_>) -> bool {
     let Some(&no) = part.subs[at].members.first() else { return false };
-    let single = ctx.ledger.at_most(ctx.sizes.model(no), ctx.sizes.bytes(no), ctx.sizes.max_tokens(no), false);
+    let single = ctx.ledger.at_most(ctx.sizes, no, false);
     let takes = |org: &OrgId| ctx.budget.admits(ctx.ledger, *org, 1, single, ctx.now.wall).is_ok();
     if !usable(ctx).iter().any(takes) {
         return false;

@@ -45,7 +45,7 @@ impl Ctx<'_> {
 
     /// The most that a request can cost in a batch.
     pub(crate) fn at_most_in_batch(&self, no: RequestNo) -> Money {
-        self.ledger.at_most(self.sizes.model(no), self.sizes.bytes(no), self.sizes.max_tokens(no), true)
+        self.ledger.at_most(self.sizes, no, true)
     }
 
     pub(crate) fn say(&mut self, level: Level, kind: &'static str, org: Option<OrgId>, text: String) {

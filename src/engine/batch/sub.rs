@@ -146,7 +146,7 @@ impl Sub {
 
     /// What its requests cost at the most in a batch.
     pub(crate) fn worst(&self, ledger: &Ledger, sizes: &dyn Sizes) -> Money {
-        let of = |no: &RequestNo| ledger.at_most(sizes.model(*no), sizes.bytes(*no), sizes.max_tokens(*no), true);
+        let of = |no: &RequestNo| ledger.at_most(sizes, *no, true);
         self.members.iter().map(of).sum()
     }
 

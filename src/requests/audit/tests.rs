@@ -371,7 +371,12 @@ fn sub_batches_that_their_size_would_cut_are_told_and_so_are_rows_that_hardly_fi
         r#"{{"custom_id":"a","params":{{"model":"m","max_tokens":9,"messages":[{}]}}}}"#,
         "7,".repeat(9_000_000) + "7"
     );
-    let usable = shape::Usable { custom_id: "a".into(), model: "m".into(), max_tokens: 9 };
+    let usable = shape::Usable {
+        custom_id: "a".into(),
+        model: "m".into(),
+        max_tokens: 9,
+        extras: crate::requests::Extras::default(),
+    };
     let row = Row::of(1, line.as_bytes(), usable).unwrap();
     (0..16).for_each(|_| sizes.take(&row));
     let catalog = Catalog::builtin();

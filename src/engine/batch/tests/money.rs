@@ -6,7 +6,7 @@ use crate::model::books::Limits;
 
 /// What each of the world's requests can cost at the most in a batch.
 fn at_most(world: &World) -> Money {
-    world.state.runs[0].ledger.at_most(0, 1_000, 100, true)
+    world.state.runs[0].at_most_in_batch(RequestNo(0))
 }
 
 /// A world whose run may cost as much as `n` of its requests in a batch at the most; each costs a tenth of that.
