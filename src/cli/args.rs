@@ -12,7 +12,7 @@ const EXIT_CODES: &str = "Exit codes:
   0    every request succeeded
   1    internal error
   2    usage, configuration or input problem; nothing was sent
-  3    finished, some requests invalid or refused
+  3    finished, some requests invalid or refused; of ab: an id lost or undone, or its target missed
   4    incomplete, can be resumed (orgs parked, stopped, outage)
   5    the run directory is owned by another process
   130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP; can be resumed";

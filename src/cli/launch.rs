@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::engine::{EngineSpec, RunFacts, RunSpec, plan_batches};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{OrgSpec, RequestNo, Route};
+use crate::report::format;
 use crate::requests::{Fingerprint, Input, InputError, fingerprints};
 use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
 
@@ -52,6 +53,17 @@ pub(crate) fn model_name(input: &Input) -> String {
         [one] => one.model.clone(),
         _ => "mixed".to_owned(),
     }
+}
+
+/// What the audit trail of a run is to say of a session that is not its first.
+fn opening(session: u32, n_left: u64, changes: &[String]) -> Option<String> {
+    let left = format::count(n_left);
+    (session > 1).then(|| match changes {
+        [] => format!("session {session} begins: {left} requests are left"),
+        changes => {
+            format!("session {session} begins: {left} requests are left; the operator changed {}", changes.join(", "))
+        }
+    })
 }
 
 /// All that a run is driven with.
@@ -113,6 +125,7 @@ impl Ready {
         state.sessions += 1;
         // A run that goes on has the limits that it had, unless others are given.
         let limits = setup.limits.clone().or(&state.limits);
+        let opening = opening(state.sessions, state.counts.open(), &limits.changes(&state.limits));
         state.limits = limits.clone();
         let embedded_api = Simulated::is_of_run(&run);
         let facts = RunFacts {
@@ -128,6 +141,7 @@ impl Ready {
             tariff,
             limits,
             embedded_api,
+            opening,
             can_move: true,
             is_pilot: only.is_some(),
             prior_attempts: state.attempts,

@@ -30,6 +30,8 @@ pub struct RunFacts {
     pub can_move: bool,
     /// This session sends some of the requests to measure what they take, and no others.
     pub is_pilot: bool,
+    /// What is to be said when it begins, for the audit trail: that it goes on, and by whose limits.
+    pub opening: Option<String>,
     /// Nobody watches: what would wait for an operator ends the run instead.
     pub unattended: bool,
     /// The books of earlier sessions.

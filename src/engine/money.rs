@@ -80,7 +80,7 @@ pub(super) fn used_up(run: &RunState) -> String {
     if n_doubt > 0 {
         text.push_str(&format!(", up to {doubt} possibly charged"));
     }
-    text.push_str(&format!(" in {} attempts", run.ledger.n_sent()));
+    text.push_str(&format!("; {} attempts were sent", run.ledger.n_sent()));
     text
 }
 

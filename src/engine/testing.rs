@@ -138,6 +138,7 @@ impl Core {
             path: Route::Sync,
             route_reason: String::new(),
             model: family.as_str().to_owned(),
+            opening: None,
             embedded_api: false,
             can_move: false,
             is_pilot: false,

@@ -2,7 +2,7 @@
 //!
 //! They are kept by the engine's ledger, written into `state.json`, and read by reports. All sums are exact.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +166,24 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// How these differ from those of the session before, in words.
+    pub fn changes(&self, before: &Limits) -> Vec<String> {
+        let said = |limit: Option<String>| limit.unwrap_or_else(|| "none".to_owned());
+        let money = |limit: Option<&Money>| limit.map(Money::to_string);
+        let number = |limit: Option<u64>| limit.map(|n| n.to_string());
+        let mut limits = vec![
+            ("max-cost".to_owned(), money(before.max_cost.as_ref()), money(self.max_cost.as_ref())),
+            ("max-requests".to_owned(), number(before.max_requests), number(self.max_requests)),
+            ("per-day-usd".to_owned(), money(before.per_day.as_ref()), money(self.per_day.as_ref())),
+        ];
+        let labels: BTreeSet<&String> = before.of_orgs.keys().chain(self.of_orgs.keys()).collect();
+        limits.extend(labels.into_iter().map(|label| {
+            (format!("max-cost-usd of {label}"), money(before.of_orgs.get(label)), money(self.of_orgs.get(label)))
+        }));
+        let changed = limits.into_iter().filter(|(_, before, now)| before != now);
+        changed.map(|(name, before, now)| format!("{name} from {} to {}", said(before), said(now))).collect()
+    }
+
     /// These, and those of an earlier session where none are given now. A deadline was one of its session, and what is done at
     /// 80 % one of its settings.
     pub fn or(mut self, before: &Limits) -> Limits {

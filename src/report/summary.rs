@@ -351,7 +351,13 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
             n => format!("harvests the {} in batches, ", format::count(n)),
         };
         let raise = limit_to_raise(run.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
-        let with = if raise.is_empty() { "" } else { ", up to N" };
+        // A limit of the configuration, or of the day, is not raised by an option.
+        let is_limited = run.reason.as_deref().is_some_and(|reason| reason.contains("would pass "));
+        let with = match (raise.is_empty(), is_limited) {
+            (false, _) => ", up to N",
+            (true, true) => ", once that limit is higher or its day is over",
+            (true, false) => "",
+        };
         let does = format!("{harvests}sends the {left} that are left{with}");
         line(out, "go on", &format!("fandeck resume {shell_dir}{raise}    # {does}"));
     }
@@ -418,6 +424,9 @@ mod tests {
         );
         let told = text(&snapshot, 4);
         assert!(told.contains(" --max-cost N    # sends the "), "{told}");
+        snapshot.runs[0].reason = Some("the next request would pass per-day-usd of $7.00: …".into());
+        let told = text(&snapshot, 4);
+        assert!(told.contains("that are left, once that limit is higher or its day is over"), "{told}");
         assert_eq!(limit_to_raise(Some("would pass max-requests of 7: …")), Some("--max-requests"));
         assert_eq!(limit_to_raise(Some("would pass per-day-usd of $7.00: …")), None);
         assert_eq!(limit_to_raise(Some("stopped by the operator")), None);

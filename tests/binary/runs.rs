@@ -117,6 +117,10 @@ fn a_second_run_of_the_same_file_sends_nothing() {
     assert_eq!(counts(&finished(&place.run(&first)))[2], 10);
     let rest = finished(&place.run(&["resume", &part, "--max-requests", "100", "--json"]));
     assert_eq!((counts(&rest), server.stats().n_messages), ([50, 0, 50, 0, 0, 0, 0], before + 100));
+    // Who reads the audit trail sees that it went on, and by which limits.
+    let events = std::fs::read_to_string(place.path("part/events.jsonl")).unwrap();
+    assert!(events.contains("session 2 begins: 40 requests are left"), "{events}");
+    assert!(events.contains("changed max-requests from 10 to 100"), "{events}");
 }
 
 #[test]

@@ -58,6 +58,8 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
         place.run(&ab(&input, &fresh, &[&["--confirm"][..], &wrong].concat())).refused(2, &wrong);
     }
     assert!(!place.path("fresh").exists());
+    place.run(&["ab", "-", "--confirm"]).refused(2, &["give a file, not -"]);
+    place.run(&ab(&input, &place.text("ab/baseline"), &["--confirm"])).refused(2, &["directory of a run", "--out"]);
     place.run(&ab(&input, &out, &["--baseline-slots", "0"])).refused(2, &["--baseline-slots 0", "from 1 to 10000"]);
     place.run(&ab(&input, &out, &["--confirm", "--target", "nan"])).refused(2, &["--target", "above 0"]);
     // Another input is another validation.

@@ -156,6 +156,7 @@ fn facts(run: &RunFile) -> RunFacts {
         path: Route::Sync,
         route_reason: run.route_reason.clone(),
         model: "claude-haiku-4-5".to_owned(),
+        opening: None,
         embedded_api: false,
         can_move: false,
         is_pilot: false,

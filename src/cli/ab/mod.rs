@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::model::{Family, Money, OrgSpec, RunStatus};
 use crate::report::format;
 use crate::requests::Input;
-use crate::store::{Last, RunDir, save_file};
+use crate::store::{Last, RunDir, RunFile, save_file};
 
 use super::args::DriveArgs;
 use super::args_after::{AbArgs, BaselineArg};
@@ -40,6 +40,15 @@ const SLOTS: RangeInclusive<u32> = 1..=10_000;
 
 /// Runs both arms, or says what they would cost.
 pub(crate) fn ab(args: &AbArgs) -> Outcome {
+    if args.input.as_os_str() == "-" {
+        return Err(Failure::usage("both arms read the input: give a file, not -"));
+    }
+    if args.out.join(RunFile::NAME).exists() {
+        let out = args.out.display();
+        return Err(Failure::usage(format!(
+            "{out} is the directory of a run: give another one for the validation with --out"
+        )));
+    }
     let input = index(&args.input)?;
     if !(args.target.is_finite() && args.target > 0.0) {
         return Err(Failure::usage(format!("--target {}: must be a number above 0", args.target)));

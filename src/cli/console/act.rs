@@ -170,10 +170,11 @@ pub(super) fn report(dir: &Path) -> Result<String, String> {
 
 /// Deletes a run that is still what the operator saw.
 pub(super) fn delete(dir: &Path, run_id: &str, done: u64) -> Result<PathBuf, String> {
-    let kept = delete_run(dir, run_id, done).map_err(|error| words(store_failure(&error)))?;
+    let kept =
+        delete_run(dir, run_id, done).map_err(|error| format!("not deleted: {}", words(store_failure(&error))))?;
     if let Some(file) = kept {
         return Err(format!(
-            "the run in {} is deleted; the directory stays, because it holds {file}, which is not the run's",
+            "the run is deleted; its directory stays, because it holds {file}, which is not the run's: {}",
             dir.display()
         ));
     }

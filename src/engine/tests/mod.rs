@@ -60,6 +60,7 @@ fn facts(unattended: bool) -> RunFacts {
         path: Route::Sync,
         route_reason: "forced".to_owned(),
         model: "claude-haiku-4-5".to_owned(),
+        opening: None,
         embedded_api: false,
         can_move: true,
         is_pilot: false,

@@ -388,7 +388,7 @@ pub(super) fn deleted(ui: &mut UiState, deleted: Result<PathBuf, String>, now: M
                 found.rows.retain(|row| row.dir != dir);
             }
         }
-        Err(why) => say(ui, format!("not deleted: {why}"), Tone::Bad, now),
+        Err(why) => say(ui, why, Tone::Bad, now),
     }
     shown(ui)
 }

@@ -219,6 +219,7 @@ impl World {
             path: Route::Batch,
             route_reason: "forced".to_owned(),
             model: MODEL.to_owned(),
+            opening: None,
             embedded_api: false,
             can_move: false,
             is_pilot: false,
