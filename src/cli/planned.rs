@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::config::Settings;
-use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, PathChoice, RequestNo, RoutePolicy, Wall};
+use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, PathChoice, RequestNo, RoutePolicy, Terms, Wall};
 use crate::plan::{Figure, Group, Knobs, OrgKnobs, Origin, Plan, Tokens};
 use crate::requests::Input;
 use crate::store::{Last, stamp};
@@ -30,7 +30,7 @@ pub(crate) struct Work {
     pub n_total: u64,
     /// Of them: answered already.
     pub n_done: u64,
-    /// What is left, by model and by the length of its prompt where prices depend on it.
+    /// What is left, by model, speed and place, and by the length of its prompt where prices depend on it.
     pub groups: Vec<Group>,
     /// Bytes of a request that is left, in the mean.
     pub bytes: Option<f64>,
@@ -218,6 +218,7 @@ struct Sums {
     n: u64,
     bytes: u64,
     output: [u64; 3],
+    searches: u64,
 }
 
 impl Work {
@@ -228,7 +229,7 @@ impl Work {
 
     /// What is left of an input.
     pub(crate) fn of_input(input: &Input, last: &[Last], catalog: &Catalog) -> Work {
-        let mut sums: HashMap<(&str, bool), Sums> = HashMap::new();
+        let mut sums: HashMap<(&str, bool, Terms), Sums> = HashMap::new();
         let mut known: HashMap<&str, (Option<u64>, [u64; 3])> = HashMap::new();
         let mut work = Work {
             n_total: u64::from(input.len()),
@@ -246,7 +247,9 @@ impl Work {
             let (long, output) = *known.entry(model).or_insert_with(|| facts(model, catalog));
             let len = u64::from(input.len_of(no));
             let is_long = long.is_some_and(|above| len as f64 / BYTES_PER_TOKEN > above as f64);
-            let sum = sums.entry((model, is_long)).or_default();
+            let extras = input.extras_of(no);
+            let sum = sums.entry((model, is_long, extras.terms())).or_default();
+            sum.searches += extras.searches();
             let limit = u64::from(input.max_tokens_of(no));
             sum.n += 1;
             sum.bytes += len;
@@ -258,7 +261,7 @@ impl Work {
             bytes += len;
         }
         work.bytes = (n > 0).then(|| bytes as f64 / n as f64);
-        work.groups = sums.into_iter().map(|((model, _), sums)| group(model, &sums)).collect();
+        work.groups = sums.into_iter().map(|((model, _, terms), sums)| group(model, terms, &sums)).collect();
         work.groups.sort_by(|a, b| b.n.cmp(&a.n).then_with(|| a.model.cmp(&b.model)));
         work
     }
@@ -276,14 +279,14 @@ fn facts(model: &str, catalog: &Catalog) -> (Option<u64>, [u64; 3]) {
     (above, [low, mid, high].map(|tokens| tokens as u64))
 }
 
-fn group(model: &str, sums: &Sums) -> Group {
+fn group(model: &str, terms: Terms, sums: &Sums) -> Group {
     let n = sums.n.max(1) as f64;
     let input = sums.bytes as f64 / n / BYTES_PER_TOKEN;
     let how = Origin::Estimated { how: "a token every 4 bytes of the request".to_owned() };
     let [low, mid, high] = sums.output.map(|sum| sum as f64 / n);
     let origin = Origin::assumed("answers of judge runs, at most max_tokens");
     let tokens = Tokens::plain(Figure::around(input, INPUT_INTERVAL, how), Figure { low, mid, high, origin });
-    Group { model: model.to_owned(), n: sums.n, tokens }
+    Group { terms, searches: sums.searches, ..Group::plain(model, sums.n, tokens) }
 }
 
 /// Today in UTC, as retirements are announced.
@@ -338,4 +341,30 @@ pub(crate) fn for_the_record(plan: &Plan, made: Made) -> Option<serde_json::Valu
     object.remove("chart");
     object.insert("made".to_owned(), serde_json::to_value(made).ok()?);
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_planned_by_the_speed_and_place_that_they_ask_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("in.jsonl");
+        let search = r#""tools":[{"type":"web_search_20250305","name":"web_search","max_uses":2}],"#;
+        let more = ["", r#""speed":"fast","#, search, r#""speed":"fast","inference_geo":"us","#, ""];
+        let line = |(no, more): (usize, &str)| {
+            format!(
+                r#"{{"custom_id":"r-{no}","params":{{{more}"model":"claude-opus-5-5","max_tokens":9,"messages":[{{"role":"user","content":"x"}}]}}}}"#
+            )
+        };
+        std::fs::write(&path, more.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")).unwrap();
+        let input = Input::index(&path, &mut |_| {}).unwrap();
+        let last = vec![Last::Unsent; 5];
+        let mut work = Work::of_input(&input, &last, &Catalog::builtin());
+        work.groups.sort_by_key(|group| group.terms);
+        let groups: Vec<_> = work.groups.iter().map(|group| (group.terms, group.n, group.searches)).collect();
+        let on = |fast, us_inference| Terms { fast, us_inference };
+        assert_eq!(groups, [(on(false, false), 3, 2), (on(true, false), 1, 0), (on(true, true), 1, 0)]);
+    }
 }

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
+use crate::model::Money;
+use crate::model::format::count;
 
 use super::figure::{Figure, Origin};
-use super::knobs::{ClientCeiling, Knobs};
+use super::knobs::{ClientCeiling, Group, Knobs};
 
 /// A figure as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,5 +100,29 @@ pub(super) fn notes(knobs: &Knobs, catalog: &Catalog) -> Vec<String> {
             knobs.model
         ));
     }
+    notes.extend(besides(knobs, catalog));
     notes
+}
+
+/// What requests ask for besides tokens at the usual prices, and whether it is in their cost.
+fn besides(knobs: &Knobs, catalog: &Catalog) -> Vec<String> {
+    let n = |wanted: &dyn Fn(&Group) -> bool| -> u64 {
+        knobs.groups.iter().filter(|group| wanted(group)).map(|group| group.n).sum()
+    };
+    let asked =
+        [(n(&|group| group.terms.fast), "fast mode"), (n(&|group| group.terms.us_inference), "inference in the US")];
+    let of_terms = asked
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{} of the requests ask for {what}: the cost is at its prices", count(n)));
+    let searches: u64 = knobs.groups.iter().map(|group| group.searches).sum();
+    let price = |group: &Group| {
+        let card = catalog.card(&group.model)?;
+        Some(Money::for_tokens(group.searches, card.standard.web_search))
+    };
+    let of_searches = (searches > 0).then(|| {
+        let most: Money = knobs.groups.iter().filter_map(price).sum();
+        format!("web searches are not in the cost: the requests may make {}, for {most} more", count(searches))
+    });
+    of_terms.chain(of_searches).collect()
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Card, Catalog};
-use crate::model::{Money, Terms};
+use crate::model::Money;
 
 use super::figure::End;
 use super::knobs::{Group, Knobs, Tokens};
@@ -55,7 +55,7 @@ pub(super) fn cost(groups: &[Group], batch: bool, catalog: &Catalog) -> Cost {
 pub(crate) fn groups_of(knobs: &Knobs, n: u64) -> Vec<Group> {
     let in_input: u64 = knobs.groups.iter().map(|group| group.n).sum();
     if in_input == 0 {
-        return vec![Group { model: knobs.model.clone(), n, tokens: knobs.tokens.clone() }];
+        return vec![Group::plain(&knobs.model, n, knobs.tokens.clone())];
     }
     let mut groups = knobs.groups.clone();
     if in_input != n {
@@ -75,7 +75,7 @@ pub(crate) fn groups_of(knobs: &Knobs, n: u64) -> Vec<Group> {
 fn of_group(card: &Card, group: &Group, batch: bool, end: End) -> Money {
     // Which card a request is billed by depends on the length of its own prompt, not on the sum over the group.
     let one = prompt_of(&group.tokens, end);
-    card.cost_at(&card.for_prompt(one, Terms::default()), &group.tokens.of(group.n, end), batch)
+    card.cost_at(&card.for_prompt(one, group.terms), &group.tokens.of(group.n, end), batch)
 }
 
 fn prompt_of(tokens: &Tokens, end: End) -> u64 {
@@ -84,13 +84,13 @@ fn prompt_of(tokens: &Tokens, end: End) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Usage;
+    use crate::model::{Terms, Usage};
 
     use super::super::figure::Figure;
     use super::*;
 
     fn judge(model: &str, n: u64, input: f64, output: f64) -> Group {
-        Group { model: model.to_owned(), n, tokens: Tokens::plain(Figure::given(input), Figure::given(output)) }
+        Group::plain(model, n, Tokens::plain(Figure::given(input), Figure::given(output)))
     }
 
     fn shown(group: &Group, batch: bool) -> String {
@@ -153,6 +153,20 @@ mod tests {
         assert_eq!(shown(&judge("claude-haiku-5-5", 1_000, 100_001.0, 100.0), true), "$25.13");
         // The sum over the group is far above the threshold, and no request is.
         assert_eq!(shown(&judge("claude-haiku-5-5", 1_000_000, 300.0, 200.0), false), "$130.00");
+    }
+
+    #[test]
+    fn requests_in_fast_mode_or_the_us_are_projected_at_their_prices() {
+        let on = |fast, us_inference| Group {
+            terms: Terms { fast, us_inference },
+            ..judge("claude-opus-5-5", 100_000, 300.0, 200.0)
+        };
+        assert_eq!(shown(&on(true, false), false), "$1040.00");
+        assert_eq!(
+            (shown(&on(false, true), false), shown(&on(false, true), true)),
+            ("$572.00".into(), "$286.00".into())
+        );
+        assert_eq!(shown(&on(true, true), false), "$1144.00");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::catalog::{Catalog, Prior};
-use crate::model::{BatchSettings, DispatchSettings, Family, PathChoice, RoutePolicy, Usage};
+use crate::model::{BatchSettings, DispatchSettings, Family, PathChoice, RoutePolicy, Terms, Usage};
 
 use super::figure::{End, Figure, Origin};
 
@@ -146,6 +146,17 @@ pub struct Group {
     pub n: u64,
     /// The tokens of one, in the mean.
     pub tokens: Tokens,
+    /// The speed and place that they ask for.
+    pub terms: Terms,
+    /// How many web searches they may make, all together; not in their cost.
+    pub searches: u64,
+}
+
+impl Group {
+    /// Requests at the usual prices, without searches.
+    pub fn plain(model: &str, n: u64, tokens: Tokens) -> Group {
+        Group { model: model.to_owned(), n, tokens, terms: Terms::default(), searches: 0 }
+    }
 }
 
 impl Knobs {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::catalog::Catalog;
-use crate::model::{CostPref, Family, PathChoice, Route};
+use crate::model::{CostPref, Family, PathChoice, Route, Terms};
 
 fn knobs(n: u64, model: &str) -> Knobs {
     let family = Family::of_model(model);
@@ -64,6 +64,20 @@ fn a_model_that_nobody_knows_is_planned_without_a_price_and_said_so() {
     let plan = Plan::of(&knobs(1_000, "nobody-knows-1"), &Catalog::builtin());
     assert_eq!((plan.sync.cost_usd, plan.sync.n_unpriced), (None, 1_000));
     assert!(plan.notes.iter().any(|note| note.contains("nobody-knows-1 is not in the catalog")), "{:?}", plan.notes);
+}
+
+#[test]
+fn what_is_billed_besides_tokens_is_in_the_cost_or_said_not_to_be() {
+    let mut knobs = knobs(1_000, "claude-opus-5-5");
+    let notes = |knobs: &Knobs| Plan::of(knobs, &Catalog::builtin()).notes.join(" | ");
+    let plain = Group::plain("claude-opus-5-5", 900, knobs.tokens.clone());
+    let terms = Terms { fast: true, us_inference: false };
+    knobs.groups = vec![plain.clone(), Group { n: 100, terms, ..plain.clone() }];
+    assert!(notes(&knobs).contains("100 of the requests ask for fast mode: the cost is at its prices"));
+    assert!(!notes(&knobs).contains("search") && !notes(&knobs).contains("US"), "{}", notes(&knobs));
+    knobs.groups = vec![Group { searches: 4_500, ..plain }];
+    let said = "web searches are not in the cost: the requests may make 4,500, for $45.00 more";
+    assert!(notes(&knobs).contains(said), "{}", notes(&knobs));
 }
 
 #[test]
