@@ -6,12 +6,14 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use crate::model::{Money, Terms, Wall};
+use crate::report::format;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
 use crate::report::summary::RunFinished;
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;
 use super::launch::store_failure;
+use super::out;
 use super::planned::Made;
 use super::price_record::Cards;
 use super::segments::Segmenter;
@@ -29,6 +31,16 @@ pub(crate) fn review(peek: &RunPeek, run: RunFinished, by: Option<&str>, cards: 
     let state = &peek.state;
     let (tally, n_later) = gather(peek, &segmenter, Tally::default())?;
     let n_in_journal = tally.n() + n_later;
+    let n_lost = state.counts.done().saturating_sub(n_in_journal);
+    if n_lost > 0 {
+        out::say(&format!(
+            "fandeck: the journal in {} lacks {} of the {} outcomes that the run had: what is told of latencies and segments is \
+             of the others only; fandeck resume says what can be done",
+            peek.dir.display(),
+            format::count(n_lost),
+            format::count(state.counts.done())
+        ));
+    }
     let mut segments = match tally.second_look() {
         Some(looking) => gather(peek, &segmenter, looking)?.0.segments(),
         None => tally.segments(),

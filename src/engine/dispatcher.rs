@@ -56,10 +56,10 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
     let mut driven = Vec::with_capacity(runs.len());
     for mut run in runs {
         let plan = run.batch.take();
-        let opening = run.facts.opening.take();
+        let opening = run.facts.opening.clone();
         let mut run = Run::new(run, spec.batches.clone(), &mut state, &shared, &spec.catalog)?;
         if let Some(text) = opening {
-            state.note(Level::Info, "session", None, text, clock.now(), &mut effects);
+            state.note(Level::Info, AuditEvent::SESSION_STARTED, None, text, clock.now(), &mut effects);
         }
         if let Some(plan) = plan
             && run.can_batch(&plan.nonce, &shared)

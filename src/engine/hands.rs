@@ -82,9 +82,11 @@ impl Run {
         let events = shared.events.clone();
         let writer = store::spawn(spec.dir, slot, spec.cache, spec.writer, move |event| tell(&events, slot, event))?;
         // Where a session begins is told by nothing else once the next state is written.
-        let text = format!("session {} begins", template.sessions);
-        let kind = AuditEvent::SESSION_STARTED.to_owned();
-        writer.send(Job::Audit(AuditEvent { at: shared.clock.now().wall, kind, org: None, text, data: None }));
+        if state.runs[slot.ix()].facts.opening.is_none() {
+            let text = format!("session {} begins", template.sessions);
+            let kind = AuditEvent::SESSION_STARTED.to_owned();
+            writer.send(Job::Audit(AuditEvent { at: shared.clock.now().wall, kind, org: None, text, data: None }));
+        }
         Ok(Run {
             work: Arc::new(RunWork::new(slot, spec.input, spec.keys, catalog)),
             writer: Some(writer),

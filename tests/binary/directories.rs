@@ -164,6 +164,8 @@ fn a_journal_that_is_shorter_than_the_state_says_is_refused_with_both_numbers_an
     let whole = fs::read_to_string(&path).unwrap();
     let eight = whole.split_inclusive('\n').take(8).collect::<String>();
     fs::write(&path, &eight).unwrap();
+    let report = place.run(&["report", &dir]);
+    assert!(report.stderr.contains("lacks 2 of the 10 outcomes"), "{}", report.stderr);
     let words = ["results.jsonl", "holds 8 outcomes", "10 were there", "--accept-lost-results"];
     place.run(&["resume", &dir, "--json", "--no-cache"]).refused(2, &words);
     fs::remove_file(&path).unwrap();
