@@ -15,9 +15,10 @@ fn state_of(place: &Place, run: &str) -> Option<Value> {
     serde_json::from_slice(&fs::read(place.path(run).join("state.json")).ok()?).ok()
 }
 
-/// Millionths of a dollar, as the API counts them.
+/// Millionths of a dollar, as the API counts them. Half of one, which batches and inference in the US often come to, is
+/// rounded up there; a sum of floating-point numbers may lie a hair below it.
 fn micro(usd: f64) -> i64 {
-    (usd * 1e6).round() as i64
+    (usd * 1e6 + 1e-6).round() as i64
 }
 
 /// Sum of a field over lines of the books of runs; those of an org, or all.
