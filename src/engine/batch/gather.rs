@@ -146,18 +146,20 @@ pub(super) fn kept(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
     let again = std::mem::replace(&mut sub.again, std::mem::take(&mut sub.left));
     let tally = sub.entry.tally;
     let (org, name) = (sub.org, sub.name());
-    let mut text = format!(
-        "{name} harvested: {} answered, {} refused, {} invalid, {} expired, {} canceled, {} errored, {} without a result{}; {}",
-        tally.n_succeeded,
-        tally.n_refused,
-        tally.n_invalid,
-        tally.n_expired,
-        tally.n_canceled,
-        tally.n_errored,
-        tally.n_missing,
-        if tally.n_unknown > 0 { format!(", {} of a type that is not known", tally.n_unknown) } else { String::new() },
-        tally.cost
-    );
+    let counts = [
+        (tally.n_refused, "refused"),
+        (tally.n_invalid, "invalid"),
+        (tally.n_expired, "expired"),
+        (tally.n_canceled, "canceled"),
+        (tally.n_errored, "errored"),
+        (tally.n_missing, "without a result"),
+        (tally.n_unknown, "of a type that is not known"),
+    ];
+    let mut text = format!("{name} harvested: {} answered", tally.n_succeeded);
+    for (n, what) in counts.iter().filter(|(n, _)| *n > 0) {
+        text.push_str(&format!(", {n} {what}"));
+    }
+    text.push_str(&format!("; {}", tally.cost));
     let canceled = sub.entry.stuck_cancel_intent_at.is_some();
     if again.is_empty() && sub.again.is_empty() && canceled {
         let saved = Money(tally.cost.0.saturating_mul(2));
