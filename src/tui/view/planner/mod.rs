@@ -73,7 +73,11 @@ fn places(area: Rect) -> Places {
     let mut right = Rect { x: left.x + columns + 1, width: left.width - columns - 1, ..left };
     let knobs = Rect { width: columns, ..left };
     let rows = routes::rows(right.width);
-    let risks = if area.height >= 26 { routes::RISKS } else { 0 };
+    let risks = match area.height {
+        0..26 => 0,
+        26..36 => routes::RISKS,
+        _ => routes::RISKS_OF_TALL,
+    };
     let routes = cut_top(&mut right, rows + risks);
     let verdict = cut_top(&mut right, if area.height >= 36 { 5 } else { 3 });
     let tabs = cut_top(&mut right, 1);

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::model::Route;
-use crate::plan::{DeadlineView, RouteView};
+use crate::plan::{DeadlineView, RouteView, Rule};
 use crate::report::format;
 use crate::report::text::{cut, fit, harmless, wrap};
 use crate::tui::action::Action;
@@ -16,6 +16,8 @@ use super::words;
 
 /// Rows of risks, where there is room.
 pub(super) const RISKS: u16 = 5;
+/// The same where the screen is tall.
+pub(super) const RISKS_OF_TALL: u16 = 9;
 /// Columns that a figure with its interval needs.
 const WITH_INTERVAL: usize = 26;
 /// Columns of the names of the figures.
@@ -115,7 +117,8 @@ pub(super) fn said(draft: &Draft, pilot: &Piloting) -> Vec<(String, Said)> {
             Err(said) => (said.clone(), Said::Bad),
         });
     }
-    lines.push((format!("{} by {}: {}", plan.route, plan.rule.as_str(), plan.route_reason), Said::Verdict));
+    let by = if plan.rule == Rule::Forced { "as asked".to_owned() } else { format!("by {}", plan.rule.as_str()) };
+    lines.push((format!("{} {by}: {}", plan.route, plan.route_reason), Said::Verdict));
     if let Some(deadline) = &plan.deadline {
         let is = if deadline.is_kept { Said::Good } else { Said::Bad };
         lines.push((format!("deadline in {}: {}", words::span(deadline.in_s as f64), deadline.words), is));
