@@ -163,9 +163,14 @@ impl Model {
         if longer { 300_000 } else { self.max_output }
     }
 
-    /// `usage.inference_geo` of its answers.
+    /// `usage.inference_geo` of its answers, where none is asked for.
     pub(super) fn geo(&self) -> &'static str {
-        if self.generation == Generation::V45 { "not_available" } else { "global" }
+        if self.takes_geo() { "global" } else { "not_available" }
+    }
+
+    /// Whether a request can say where it is answered.
+    pub(super) fn takes_geo(&self) -> bool {
+        self.generation != Generation::V45
     }
 
     /// The word by which the API names its line.

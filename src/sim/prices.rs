@@ -18,6 +18,11 @@ pub(super) fn cost(model: &Model, usage: &Usage, batch: bool) -> Money {
     CARDS.get(model.id).map_or(Money::ZERO, |card| card.cost(usage, batch))
 }
 
+/// Whether the model has a fast mode.
+pub(super) fn has_fast_mode(model: &Model) -> bool {
+    CARDS.get(model.id).is_some_and(|card| card.fast.is_some())
+}
+
 /// Whole millionths of a dollar, rounded to the nearest.
 pub(super) fn micro_usd(cost: Money) -> u64 {
     cost.0.saturating_add(500_000) / 1_000_000

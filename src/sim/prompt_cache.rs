@@ -43,7 +43,7 @@ impl PromptCache {
     ) -> BilledUsage {
         let least = model.min_cacheable();
         let read = self.read(now, prefixes, least);
-        let mut usage = Usage { output_tokens: answer.output_tokens, cache_read: u64::from(read), ..Usage::default() };
+        let mut usage = Usage { cache_read: u64::from(read), ..answer.without_input() };
         let mut held = read;
         for (identity, tokens, hour) in marked(prefixes).filter(|(_, tokens, _)| *tokens >= least) {
             if tokens > held {

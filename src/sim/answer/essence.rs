@@ -5,7 +5,9 @@
 use serde_json::Value;
 
 use super::super::models::Model;
+use super::super::prices;
 use super::CHARS_PER_TOKEN;
+use crate::model::Terms;
 
 /// What an answer depends on.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +18,10 @@ pub(in crate::sim) struct Essence {
     /// Tokens of the whole prompt.
     pub(in crate::sim) prompt_tokens: u32,
     pub(super) thinking: Mode,
+    /// The speed and place that it gets.
+    pub(in crate::sim) terms: Terms,
+    /// Searches that are made for it.
+    pub(in crate::sim) searches: u8,
     /// What few requests have.
     pub(super) steer: Option<Box<Steer>>,
 }
@@ -48,9 +54,22 @@ impl Essence {
             max_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
             prompt_tokens: u32::try_from(input_tokens(request)).unwrap_or(u32::MAX),
             thinking: mode(request, model),
+            terms: Terms {
+                fast: request["speed"] == "fast" && prices::has_fast_mode(model),
+                us_inference: request["inference_geo"] == "us" && model.takes_geo(),
+            },
+            searches: searches(request, digest[0]),
             steer: steer(request).map(Box::new),
         }
     }
+}
+
+/// One or two searches, where there is a tool for it that allows so many.
+fn searches(request: &Value, draw: u8) -> u8 {
+    let tools = request["tools"].as_array();
+    let is_search = |tool: &&Value| tool["type"].as_str().is_some_and(|kind| kind.starts_with("web_search_"));
+    let most = |tool: &Value| tool["max_uses"].as_u64().map_or(u8::MAX, |most| u8::try_from(most).unwrap_or(u8::MAX));
+    tools.into_iter().flatten().filter(is_search).map(most).max().map_or(0, |most| most.min(1 + draw % 2))
 }
 
 fn mode(request: &Value, model: &Model) -> Mode {

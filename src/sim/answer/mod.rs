@@ -16,6 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::ids;
+use crate::model::{Terms, Usage};
 
 pub(super) use essence::{Essence, input_tokens};
 pub(super) use events::events;
@@ -43,6 +44,10 @@ pub struct Answer {
     pub output_tokens: u64,
     /// `usage.inference_geo`.
     pub(super) geo: &'static str,
+    /// The speed and place that it is billed by.
+    pub(super) terms: Terms,
+    /// `usage.server_tool_use.web_search_requests`.
+    pub(super) searches: u8,
 }
 
 /// A thinking block.
@@ -109,7 +114,9 @@ pub(super) fn compose(essence: &Essence) -> Answer {
         stop_sequence: None,
         input_tokens: u64::from(essence.prompt_tokens),
         output_tokens: thought,
-        geo: essence.model.geo(),
+        geo: if essence.terms.us_inference { "us" } else { essence.model.geo() },
+        terms: essence.terms,
+        searches: essence.searches,
     };
     let room = u64::from(essence.max_tokens).saturating_sub(thought);
     if let Some((name, schema)) = essence.steer.as_ref().and_then(|steer| steer.tool.as_ref()) {
@@ -121,6 +128,12 @@ pub(super) fn compose(essence: &Essence) -> Answer {
 }
 
 impl Answer {
+    /// What it is billed by, but for its prompt.
+    pub(super) fn without_input(&self) -> Usage {
+        let (output_tokens, web_searches) = (self.output_tokens, u64::from(self.searches));
+        Usage { output_tokens, web_searches, terms: self.terms, ..Usage::default() }
+    }
+
     fn call(&mut self, name: &str, schema: &Value, essence: &Essence, room: u64) {
         let input = schema::instance(schema, &essence.digest).to_string();
         let tokens = 16 + input.len().div_ceil(CHARS_PER_TOKEN) as u64;

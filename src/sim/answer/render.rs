@@ -25,8 +25,7 @@ pub(in crate::sim) enum Tier {
 impl BilledUsage {
     /// The usage of an answer of which nothing was cached.
     pub(in crate::sim) fn plain(answer: &Answer, tier: Tier) -> BilledUsage {
-        let tokens =
-            Usage { input_tokens: answer.input_tokens, output_tokens: answer.output_tokens, ..Usage::default() };
+        let tokens = Usage { input_tokens: answer.input_tokens, ..answer.without_input() };
         BilledUsage { tokens, tier }
     }
 
@@ -41,11 +40,21 @@ impl BilledUsage {
             "{{\"input_tokens\":{input_tokens},\"cache_creation_input_tokens\":{},\"cache_read_input_tokens\":\
              {cache_read},\"cache_creation\":{{\"ephemeral_5m_input_tokens\":{cache_write_5m},\
              \"ephemeral_1h_input_tokens\":{cache_write_1h}}},\"output_tokens\":{output_tokens},\
-             \"output_tokens_details\":{{\"thinking_tokens\":{}}},\"service_tier\":\"{tier}\",\"inference_geo\":\"{}\"}}",
+             \"output_tokens_details\":{{\"thinking_tokens\":{}}},{}\"service_tier\":\"{tier}\",\"inference_geo\":\"{}\"{}}}",
             cache_write_5m + cache_write_1h,
             answer.thinking_tokens().min(output_tokens),
-            answer.geo
+            searches(self),
+            answer.geo,
+            if self.tokens.terms.fast { ",\"speed\":\"fast\"" } else { "" }
         );
+    }
+}
+
+/// `usage.server_tool_use` and a comma, where there is something to say.
+fn searches(usage: &BilledUsage) -> String {
+    match usage.tokens.web_searches {
+        0 => String::new(),
+        n => format!("\"server_tool_use\":{{\"web_search_requests\":{n},\"web_fetch_requests\":0}},"),
     }
 }
 
@@ -71,7 +80,8 @@ pub(super) fn opening(answer: &Answer, usage: &BilledUsage, id: &str) -> String 
     let mut out = String::with_capacity(640);
     head(answer, id, &mut out);
     out.push_str("[],\"stop_reason\":null,\"stop_sequence\":null,\"stop_details\":null,\"usage\":");
-    usage.write(answer.output_tokens.min(1), answer, &mut out);
+    let yet = BilledUsage { tokens: Usage { web_searches: 0, ..usage.tokens }, ..*usage };
+    yet.write(answer.output_tokens.min(1), answer, &mut out);
     out.push('}');
     out
 }
@@ -81,8 +91,9 @@ pub(super) fn closing_usage(answer: &Answer, usage: &BilledUsage) -> String {
     let Usage { input_tokens, cache_write_5m, cache_write_1h, cache_read, .. } = usage.tokens;
     format!(
         "{{\"input_tokens\":{input_tokens},\"cache_creation_input_tokens\":{},\"cache_read_input_tokens\":{cache_read},\
-         \"output_tokens\":{},\"output_tokens_details\":{{\"thinking_tokens\":{}}}}}",
+         {}\"output_tokens\":{},\"output_tokens_details\":{{\"thinking_tokens\":{}}}}}",
         cache_write_5m + cache_write_1h,
+        searches(usage),
         answer.output_tokens,
         answer.thinking_tokens()
     )

@@ -141,6 +141,37 @@ fn assembled(events: &str) -> (String, Value) {
 }
 
 #[test]
+fn speed_place_and_searches_are_billed_and_told_where_they_are_asked_for() {
+    let search = r#","tools":[{"type":"web_search_20250305","name":"web_search","max_uses":1}]"#;
+    for (model, extra, told) in [
+        ("claude-opus-5", String::new(), (Value::Null, "global", Value::Null)),
+        ("claude-opus-5", r#","speed":"fast""#.to_owned(), (json!("fast"), "global", Value::Null)),
+        ("claude-opus-5", format!(r#","inference_geo":"us"{search}"#), (Value::Null, "us", json!(1))),
+        (
+            "claude-haiku-4-5",
+            r#","speed":"fast","inference_geo":"us""#.to_owned(),
+            (Value::Null, "not_available", Value::Null),
+        ),
+    ] {
+        let answer = asked(model, &extra);
+        let usage = BilledUsage::plain(&answer, Tier::Standard);
+        let message: Value = serde_json::from_str(&super::message(&answer, &usage, "msg_01x")).unwrap();
+        let of = |usage: &Value| usage["server_tool_use"]["web_search_requests"].clone();
+        assert_eq!(
+            (&message["usage"]["speed"], &message["usage"]["inference_geo"]),
+            (&told.0, &json!(told.1)),
+            "{extra}"
+        );
+        assert_eq!(of(&message["usage"]), told.2, "{extra}");
+        let (_, end) = assembled(&events(&answer, &usage, "msg_01x").text);
+        assert_eq!(of(&end["usage"]), told.2, "{extra}: in a stream");
+        let terms = usage.tokens.terms;
+        assert_eq!((terms.fast, terms.us_inference), (told.0 == "fast", told.1 == "us"), "{extra}");
+        assert_eq!(usage.tokens.web_searches, told.2.as_u64().unwrap_or(0), "{extra}");
+    }
+}
+
+#[test]
 fn a_stream_says_what_the_message_says() {
     for extra in ["", r#","stop_sequences":["score"]"#] {
         let answer = asked("claude-haiku-5-5", extra);

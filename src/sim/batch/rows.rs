@@ -93,7 +93,12 @@ impl Valid {
     /// What its answer is billed as. Whether a prefix that another row wrote is found is a matter of luck: `hit`.
     pub(super) fn usage(&self, hit: bool) -> BilledUsage {
         let prompt = u64::from(self.essence.prompt_tokens);
-        let mut usage = Usage { output_tokens: u64::from(self.output_tokens), ..Usage::default() };
+        let mut usage = Usage {
+            output_tokens: u64::from(self.output_tokens),
+            web_searches: u64::from(self.essence.searches),
+            terms: self.essence.terms,
+            ..Usage::default()
+        };
         let held = self.cached.map_or(0, |cached| u64::from(cached.tokens));
         if let Some(cached) = self.cached {
             let into = match (hit && !cached.first, cached.hour) {
