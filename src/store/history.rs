@@ -5,21 +5,37 @@
 //! A run that goes on replaces its rows. Figures are kept by the org's label *and* its host: what a test server measured
 //! under a label is not what the API does under it.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::shared_file::{self, Contents};
 use crate::model::Wall;
 
-/// "fdhs": marks the file as ours.
-const APPLICATION_ID: i32 = 0x6664_6873;
+const CONTENTS: Contents = Contents {
+    what: "a history",
+    // "fdhs".
+    application_id: 0x6664_6873,
+    schema: SCHEMA,
+    busy: Duration::from_secs(2),
+    tables: "CREATE TABLE IF NOT EXISTS org_runs (
+                 run_id TEXT NOT NULL, org TEXT NOT NULL, input TEXT NOT NULL, is_pilot INTEGER NOT NULL,
+                 host TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL,
+                 p50_ms INTEGER NOT NULL, p95_ms INTEGER NOT NULL, bytes_in INTEGER NOT NULL,
+                 tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
+                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL,
+                 mean_ms INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+                 cache_read INTEGER NOT NULL, PRIMARY KEY (run_id, org)
+             );
+             CREATE TABLE IF NOT EXISTS sub_batches (
+                 run_id TEXT NOT NULL, ix INTEGER NOT NULL, org TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL,
+                 n_requests INTEGER NOT NULL, secs REAL NOT NULL, PRIMARY KEY (run_id, ix)
+             );",
+    upgrade: |schema| (schema == 1).then(from_1),
+};
 /// Counts up with changes of the tables.
 const SCHEMA: i32 = 2;
-/// How long one process waits for another that writes.
-const BUSY: Duration = Duration::from_secs(2);
 /// Runs that are looked at, newest first. Older ones say little of today's API.
 const RUNS: i64 = 10;
 /// Sub-batches that are looked at.
@@ -111,11 +127,7 @@ impl History {
     pub fn open(dir: &Path) -> Result<History, HistoryError> {
         let path = dir.join(History::NAME);
         let fail = |what: String| HistoryError { path: path.clone(), doing: "open", what };
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| fail(error.to_string()))?;
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
-        file.map_err(|error| fail(error.to_string()))?;
-        let connection = Connection::open(&path).map_err(|error| fail(error.to_string()))?;
-        check(&connection).map_err(fail)?;
+        let connection = shared_file::open(&path, &CONTENTS).map_err(fail)?;
         Ok(History { path, connection })
     }
 
@@ -267,42 +279,6 @@ fn from_1() -> String {
     let column = |name| format!("ALTER TABLE org_runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0;");
     let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(column).concat();
     format!("BEGIN IMMEDIATE; {columns} PRAGMA user_version = {SCHEMA}; COMMIT;")
-}
-
-/// Refuses what is not ours or of a later version, and makes the tables.
-fn check(connection: &Connection) -> Result<(), String> {
-    let said = |error: rusqlite::Error| error.to_string();
-    connection.busy_timeout(BUSY).map_err(said)?;
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(said);
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
-    match (pragma("application_id")?, pragma("user_version")?) {
-        (APPLICATION_ID, SCHEMA) => return Ok(()),
-        (APPLICATION_ID, 1) => return connection.execute_batch(&from_1()).map_err(said),
-        (APPLICATION_ID, newer) => return Err(format!("a newer fandeck made it (schema {newer})")),
-        (0, 0) if tables == 0 => {}
-        _ => return Err("it is not a history of fandeck".to_owned()),
-    }
-    connection
-        .execute_batch(&format!(
-            "PRAGMA journal_mode = WAL;
-             BEGIN IMMEDIATE;
-             CREATE TABLE IF NOT EXISTS org_runs (
-                 run_id TEXT NOT NULL, org TEXT NOT NULL, input TEXT NOT NULL, is_pilot INTEGER NOT NULL,
-                 host TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL,
-                 p50_ms INTEGER NOT NULL, p95_ms INTEGER NOT NULL, bytes_in INTEGER NOT NULL,
-                 tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
-                 rpm INTEGER NOT NULL, itpm INTEGER NOT NULL, otpm INTEGER NOT NULL,
-                 mean_ms INTEGER NOT NULL, cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
-                 cache_read INTEGER NOT NULL, PRIMARY KEY (run_id, org)
-             );
-             CREATE TABLE IF NOT EXISTS sub_batches (
-                 run_id TEXT NOT NULL, ix INTEGER NOT NULL, org TEXT NOT NULL, model TEXT NOT NULL, at INTEGER NOT NULL,
-                 n_requests INTEGER NOT NULL, secs REAL NOT NULL, PRIMARY KEY (run_id, ix)
-             );
-             PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};
-             COMMIT;"
-        ))
-        .map_err(said)
 }
 
 #[cfg(test)]

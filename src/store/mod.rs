@@ -26,6 +26,7 @@ pub mod outcomes;
 pub mod recovery;
 pub mod row;
 pub mod run_file;
+mod shared_file;
 mod spend;
 pub mod stamp;
 pub mod state_file;

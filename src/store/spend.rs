@@ -4,21 +4,25 @@
 //! A row a run and day. A claim is taken in one transaction with a look at all others, so that claims under a limit never
 //! come to more than it; it is durable when it is granted, and stays when its run dies. A run that goes on replaces its own.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::shared_file::{self, Contents};
 use crate::model::Money;
 
-/// "fdsp": marks the file as ours.
-const APPLICATION_ID: i32 = 0x6664_7370;
-/// Counts up with changes of the tables.
-const SCHEMA: i32 = 1;
-/// How long one process waits for another that writes.
-const BUSY: Duration = Duration::from_secs(5);
+const CONTENTS: Contents = Contents {
+    what: "a ledger",
+    // "fdsp".
+    application_id: 0x6664_7370,
+    schema: 1,
+    busy: Duration::from_secs(5),
+    tables: "CREATE TABLE IF NOT EXISTS claims (
+                 run_id TEXT NOT NULL, day TEXT NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY (run_id, day)
+             );",
+    upgrade: |_| None,
+};
 /// Days that are kept, of which there are claims.
 const DAYS: i64 = 40;
 
@@ -52,11 +56,9 @@ impl Spend {
     pub fn open(dir: &Path) -> Result<Spend, SpendError> {
         let path = dir.join(Spend::NAME);
         let fail = |what: String| SpendError { path: path.clone(), doing: "open", what };
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| fail(error.to_string()))?;
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
-        file.map_err(|error| fail(error.to_string()))?;
-        let connection = Connection::open(&path).map_err(|error| fail(error.to_string()))?;
-        check(&connection).map_err(fail)?;
+        let connection = shared_file::open(&path, &CONTENTS).map_err(fail)?;
+        // A setting of the connection: a claim must outlive the power, too.
+        connection.execute_batch("PRAGMA synchronous = FULL;").map_err(|error| fail(error.to_string()))?;
         Ok(Spend { path, connection })
     }
 
@@ -98,32 +100,6 @@ impl Spend {
         let written = write();
         written.map_err(|error| SpendError { path: self.path.clone(), doing: "write to", what: error.to_string() })
     }
-}
-
-/// Refuses what is not ours or of a later version, and makes the table.
-fn check(connection: &Connection) -> Result<(), String> {
-    let said = |error: rusqlite::Error| error.to_string();
-    connection.busy_timeout(BUSY).map_err(said)?;
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(said);
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(said)?;
-    match (pragma("application_id")?, pragma("user_version")?) {
-        (APPLICATION_ID, SCHEMA) => {}
-        (APPLICATION_ID, newer) => return Err(format!("a newer fandeck made it (schema {newer})")),
-        (0, 0) if tables == 0 => connection
-            .execute_batch(&format!(
-                "PRAGMA journal_mode = WAL;
-                 BEGIN IMMEDIATE;
-                 CREATE TABLE IF NOT EXISTS claims (
-                     run_id TEXT NOT NULL, day TEXT NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY (run_id, day)
-                 );
-                 PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};
-                 COMMIT;"
-            ))
-            .map_err(said)?,
-        _ => return Err("it is not a ledger of fandeck".to_owned()),
-    }
-    // A setting of the connection: a claim must outlive the power, too.
-    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(said)
 }
 
 #[cfg(test)]
