@@ -113,6 +113,7 @@ fn full_id(catalog: &Catalog, model: &str) -> String {
 }
 
 /// What one input, or all of them, measured.
+#[derive(Default)]
 struct Sums {
     n: u64,
     bytes: u64,
@@ -163,21 +164,7 @@ impl Measured {
         let taken: Vec<&OrgRun> = if is_own { own } else { self.runs.iter().collect() };
         let newest = taken.first()?;
         let by = if taken.iter().all(|run| run.is_pilot) { PILOT } else { "history" };
-        let mut sums = Sums {
-            n: 0,
-            bytes: 0,
-            tokens_in: 0,
-            cached: [0; 3],
-            tokens_out: 0,
-            is_own,
-            timed: 0,
-            p50: 0.0,
-            p95: 0.0,
-            averaged: 0,
-            secs: 0.0,
-            by,
-            at: stamp::to_string(newest.at),
-        };
+        let mut sums = Sums { is_own, by, at: stamp::to_string(newest.at), ..Sums::default() };
         for run in taken {
             sums.n += run.n;
             sums.bytes += run.bytes_in;
@@ -288,21 +275,7 @@ mod tests {
     use super::*;
 
     fn sums(by: &'static str, n: u64, cached: [u64; 3]) -> Sums {
-        Sums {
-            n,
-            bytes: 0,
-            tokens_in: 0,
-            cached,
-            tokens_out: 0,
-            is_own: true,
-            timed: 0,
-            p50: 0.0,
-            p95: 0.0,
-            averaged: 0,
-            secs: 0.0,
-            by,
-            at: String::new(),
-        }
+        Sums { n, cached, is_own: true, by, ..Sums::default() }
     }
 
     #[test]

@@ -62,6 +62,11 @@ impl SubBatchStatus {
         }
     }
 
+    /// Whether it is at the API, or on its way there or back: no longer planned only, and not over.
+    pub fn is_under_way(self) -> bool {
+        !self.is_over() && self != SubBatchStatus::Planned
+    }
+
     /// Whether it counts against the sub-batches that an org may have open: from the intent on, until it has ended.
     pub fn is_open(self) -> bool {
         matches!(

@@ -11,7 +11,7 @@ use super::sub_batch::SubBatchEntry;
 use super::{atomic, stamp};
 use crate::model::books::{Books, Limits};
 use crate::model::snapshot::OrgTotals;
-use crate::model::{Counts, Money, RunStatus, SubBatchStatus, Wall};
+use crate::model::{Counts, Money, RunStatus, Wall};
 
 /// `state.json`. The journal is the authority on outcomes; this is what a glance at a run shows, and what no line of the
 /// journal says.
@@ -104,8 +104,8 @@ impl StateFile {
 
     /// Requests that are in batches at the API: they were sent, and have no outcome yet.
     pub fn n_in_batches(&self) -> u64 {
-        let is_there = |entry: &&SubBatchEntry| !entry.status.is_over() && entry.status != SubBatchStatus::Planned;
-        let n: u64 = self.sub_batches.iter().filter(is_there).map(|entry| u64::from(entry.n_requests)).sum();
+        let there = self.sub_batches.iter().filter(|entry| entry.status.is_under_way());
+        let n: u64 = there.map(|entry| u64::from(entry.n_requests)).sum();
         n.min(self.counts.open())
     }
 

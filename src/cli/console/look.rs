@@ -201,7 +201,7 @@ fn batches(state: &StateFile, driven: bool, now: Wall) -> BatchesView {
         took_median_ms: took.get(took.len() / 2).copied(),
         took_longest_ms: took.last().copied(),
         n_harvested: requests(&|status| status.is_over()),
-        n_open: requests(&|status| !status.is_over() && status != SubBatchStatus::Planned),
+        n_open: requests(&SubBatchStatus::is_under_way),
         n_planned: requests(&|status| status == SubBatchStatus::Planned),
         created: count(&|entry| entry.batch_id.is_some()),
         ended: count(&|entry| entry.ended_at.is_some()),

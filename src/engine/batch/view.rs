@@ -37,7 +37,7 @@ fn view(part: &BatchRun, now: Mono) -> BatchesView {
     let peers = part.peers();
     BatchesView {
         n_harvested: requests(&|status| status.is_over()),
-        n_open: requests(&|status| !status.is_over() && status != SubBatchStatus::Planned),
+        n_open: requests(&SubBatchStatus::is_under_way),
         n_planned: requests(&|status| status == SubBatchStatus::Planned),
         created: count(&|sub| sub.entry.batch_id.is_some()),
         ended: count(&|sub| sub.entry.ended_at.is_some()),

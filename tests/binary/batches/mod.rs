@@ -70,6 +70,12 @@ fn sub_batches(place: &Place) -> Vec<Value> {
     state(place).and_then(|state| state["sub_batches"].as_array().cloned()).unwrap_or_default()
 }
 
+/// The sub-batch of the org whose first one never ends, once it is in progress.
+fn wedged(place: &Place) -> Value {
+    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
+    wait_for("the wedged one", || sub_batches(place).iter().find(in_progress).cloned())
+}
+
 fn created(server: &Server) -> u64 {
     server.stats().orgs.iter().map(|org| org.batches.n_created).sum()
 }
@@ -133,8 +139,7 @@ fn a_cancel_beside_a_running_console_is_done_by_its_owner() {
     let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
-    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    let wedged = wedged(&place);
     let dir = place.text("run");
     let id = wedged["batch_id"].as_str().unwrap();
     place.run(&["cancel", &dir, "99", "--yes"]).refused(2, &["there is no sub-batch 99"]);
@@ -153,8 +158,7 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
-    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    let wedged = wedged(&place);
     fs::create_dir_all(place.path("data/fandeck/runs")).unwrap();
     std::os::unix::fs::symlink(place.path("run"), place.path("data/fandeck/runs/elsewhere-1")).unwrap();
     let mut terminal = builder(&place).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
@@ -187,8 +191,7 @@ fn a_cancel_of_a_run_that_nobody_owns_is_done_at_once_and_harvested_by_the_next_
     let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
-    let wedged = wait_for("the wedged one", || sub_batches(&place).iter().find(in_progress).cloned());
+    let wedged = wedged(&place);
     running.kill();
     let index = wedged["index"].to_string();
     let canceled = place.run(&["cancel", &place.text("run"), &index, "--yes"]);

@@ -90,10 +90,7 @@ fn a_cancel_made_elsewhere_is_left_by_an_unattended_run_which_says_so() {
     let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    let theirs = wait_for("the wedged one", || {
-        let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
-        sub_batches(&place).iter().find(in_progress).cloned()
-    });
+    let theirs = wedged(&place);
     server.cancel(theirs["batch_id"].as_str().unwrap(), KEYS[0].2);
     let ended = running.end();
     let line = finished(&ended);
