@@ -76,6 +76,7 @@ impl World {
             catalog: Arc::new(Catalog::builtin()),
             prior: Vec::new(),
             batches: None,
+            most_in_flight: u32::MAX,
             seed: 5,
         };
         let mut spec = RunSpec {
