@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::report;
+use crate::report::finished::{OrgFinished, RunFinished, SubBatches};
 use crate::report::review::{Review, page};
-use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
-use crate::report::{format, summary, text::harmless};
+use crate::report::{format, text::harmless, words};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
 use super::args_after::ReportArgs;
@@ -72,7 +72,6 @@ pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
 /// whatever these would come to now.
 fn finished(peek: &RunPeek) -> RunFinished {
     let RunPeek { dir, run, state, .. } = peek;
-    let counts = &state.counts;
     let goes_on = peek.owner.is_some() && !state.status.is_over();
     RunFinished {
         event: "run-finished".to_owned(),
@@ -80,13 +79,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         run_dir: dir.display().to_string(),
         input: input_name(run),
         status: state.status,
-        n_total: counts.total,
-        n_cached: counts.cached,
-        n_succeeded: counts.succeeded,
-        n_refused: counts.refused,
-        n_invalid: counts.invalid,
-        n_re_drivable: counts.re_drivable,
-        n_unsent: counts.unsent,
+        counts: state.counts,
         n_possibly_charged: state.n_possibly_charged,
         re_driven: state.re_driven.clone(),
         attempts: state.attempts,
@@ -97,7 +90,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         route_reason: run.route_reason.clone(),
         orgs: state.orgs.iter().map(org).collect(),
         sub_batches: sub_batches(&state.sub_batches),
-        exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| counts.exit_code())),
+        exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| state.counts.exit_code())),
     }
 }
 
@@ -121,7 +114,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
         finished.run_id,
         harmless(&finished.input),
         harmless(&review.standing),
-        summary::outcomes(&state.counts, in_batches(peek)),
+        words::outcomes(&state.counts, in_batches(peek)),
         finished.path,
         finished.route_reason,
         format::took(state.wall_ms),
@@ -133,7 +126,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
     }
     if !state.re_driven.is_empty() {
         let reasons = state.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
-        text.push_str(&format!("\nre-driven  {}", summary::re_driven(reasons, &state.attempts)));
+        text.push_str(&format!("\nre-driven  {}", words::re_driven(reasons, &state.attempts)));
     }
     text.push('\n');
     if !finished.orgs.is_empty() {

@@ -13,7 +13,7 @@ use crate::cli::simulated::Simulated;
 use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
 use crate::model::books::Limits;
 use crate::report::format;
-use crate::report::summary::limit_to_raise;
+use crate::report::words::limit_to_raise;
 use crate::store::{RunFile, delete_run, forget_run};
 use crate::tui::backstage::{Assessment, Attached, RunLimit};
 
