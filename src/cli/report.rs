@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::report;
 use crate::report::finished::{OrgFinished, RunFinished, SubBatches};
@@ -10,13 +12,35 @@ use crate::report::review::{Review, page};
 use crate::report::{format, text::harmless, words};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
-use super::args_after::ReportArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
 use super::price_record::of_run;
 use super::review::review;
 use super::status::{in_batches, sessions};
+
+/// `fandeck report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON: the last line of the run
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: all of the report, as a line before that
+    #[arg(long, requires = "json")]
+    pub full: bool,
+    /// Write the report as one HTML page with charts, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Unit economics by metadata.TAG, by what custom_id:PATTERN finds (its first group, else all of it), or by model
+    #[arg(long, value_name = "BY")]
+    pub by: Option<String>,
+    /// Configuration file: its catalog has the prices of a run that has not recorded its own
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
 
 /// How every page begins.
 const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";

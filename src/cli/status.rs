@@ -1,16 +1,30 @@
 //! `fandeck status DIR`: where a run is, without taking it.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use serde_json::{Value, json};
 
 use crate::model::{SubBatchStatus, Wall};
 use crate::report::{format, text::harmless, words};
 use crate::store::{RunDir, RunPeek, SubBatchEntry, stamp};
 
-use super::args::StatusArgs;
 use super::failure::Outcome;
 use super::launch::{input_name, store_failure};
 use super::out;
 use super::simulated::Simulated;
+
+/// `fandeck status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Shows one run.
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
