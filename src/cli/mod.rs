@@ -17,6 +17,7 @@ mod demo_input;
 mod drive;
 mod export;
 mod failure;
+mod files;
 mod front;
 mod gate;
 mod history;
@@ -64,6 +65,7 @@ pub fn main() -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    files::raise_limit();
     ab::end_with_validation();
     let outcome = match cli.command {
         None => home::home(&cli.console),

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::model::{
-    ApiError, Level, Money, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble, Usage,
+    ApiError, CommandOutcome, Level, Money, Mono, Now, OrgId, Outcome, RequestNo, Route, RunSlot, Snapshot, Trouble,
+    Usage,
 };
 use crate::store::{AuditEvent, Job, LineMeta, Record, StateFile, StoreError, journal};
 
@@ -48,6 +49,7 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
     let clock = Clock::start();
     let labels: Arc<[String]> = spec.orgs.iter().map(|org| org.label.clone()).collect();
     let mut state = State::new(&spec.orgs, spec.settings, spec.seed);
+    state.most_in_flight = spec.most_in_flight;
     for (org, prior) in state.orgs.iter_mut().zip(spec.prior) {
         org.totals = prior;
     }
@@ -60,6 +62,9 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
         let mut run = Run::new(run, spec.batches.clone(), &mut state, &shared, &spec.catalog)?;
         if let Some(text) = opening {
             state.note(Level::Info, AuditEvent::SESSION_STARTED, None, text, clock.now(), &mut effects);
+        }
+        if let Some(text) = state.cramped(run.work.slot) {
+            state.note(Level::Warn, "cramped", None, text, clock.now(), &mut effects);
         }
         if let Some(plan) = plan
             && run.can_batch(&plan.nonce, &shared)
@@ -116,6 +121,7 @@ impl Dispatcher {
     async fn drive(&mut self, batch: &mut Vec<Event>, effects: &mut Vec<Effect>) {
         let sleep = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(sleep);
+        let mut answer: Option<(oneshot::Sender<CommandOutcome>, CommandOutcome)> = None;
         loop {
             let now = self.shared.clock.now();
             for event in batch.iter() {
@@ -130,7 +136,12 @@ impl Dispatcher {
             self.perform(effects);
             self.keep_state_files(now.mono);
             self.claim_days(now);
-            self.publish(false);
+            self.publish(answer.is_some());
+            // After the picture that shows what it tells of: whoever has read it acts on what he sees.
+            if let Some((reply, outcome)) = answer.take() {
+                // Whoever asked may have left.
+                let _ = reply.send(outcome);
+            }
             if self.runs.iter().all(|run| run.end.is_some()) {
                 break;
             }
@@ -140,10 +151,7 @@ impl Dispatcher {
                 biased;
                 Some(request) = self.commands.recv() => {
                     let now = self.shared.clock.now();
-                    let outcome = command(&mut self.state, request.command, now, effects);
-                    // Whoever asked may have left.
-                    let _ = request.reply.send(outcome);
-                    self.published = Mono::ZERO;
+                    answer = Some((request.reply, command(&mut self.state, request.command, now, effects)));
                 }
                 n = self.events.recv_many(batch, BATCH) => debug_assert!(n > 0, "the dispatcher holds a sender"),
                 Some(end) = self.closed.1.recv() => {

@@ -41,8 +41,8 @@ impl EngineHandle {
         self.snapshots.clone()
     }
 
-    /// Hands in a command without waiting. The outcome comes by the receiver; one that closes without an outcome means
-    /// that the engine ended first.
+    /// Hands in a command without waiting. The outcome comes by the receiver, after the picture that shows what it did; one
+    /// that closes without an outcome means that the engine ended first.
     ///
     /// # Errors
     /// A `Refused` outcome when the engine has ended or does not take commands.

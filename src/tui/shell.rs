@@ -192,10 +192,12 @@ impl Shell {
             biased;
             event = next_event(&mut self.keys) => Wake::Input(event),
             signal = self.signals.next() => Wake::Signal(signal),
+            // Pictures come ten times a second. They go before answers and frames: what an answer tells of is in the
+            // picture that was published before it, and the next key is about that.
+            changed = next_picture(&mut self.pictures), if !engine_gone => Wake::Picture(changed),
             Some((ticket, outcome)) = self.answers.next() => Wake::Answer(ticket, outcome),
             () = tokio::time::sleep_until(deadline), if ticking => Wake::Time,
             Some((ticket, answer)) = self.errands.next() => Wake::Told(ticket, answer),
-            changed = next_picture(&mut self.pictures), if !engine_gone => Wake::Picture(changed),
             () = news(self.feed.as_ref()) => Wake::Log,
         }
     }

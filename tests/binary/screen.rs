@@ -368,7 +368,7 @@ fn pausing_stops_sending_and_space_again_goes_on() {
     let mut terminal = builder(&place).args(["run", "in.jsonl", "--yes", "--cap", "4"]).spawn(BINARY).unwrap();
     terminal.wait_until(is_live).unwrap();
     terminal.send(Key::Char(' ')).unwrap();
-    terminal.wait_until(|screen| screen.contains("paused")).unwrap();
+    terminal.wait_until(|screen| screen.contains("PAUSED")).unwrap();
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
     let at_rest = server.stats().n_messages;
     terminal.send(Key::Char(' ')).unwrap();

@@ -3,14 +3,18 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake};
 use std::time::Duration;
 
 use fandeck::api::transport::{ReplyFuture, SightFuture};
 use fandeck::api::{Call, Transport};
 use fandeck::catalog::Catalog;
-use fandeck::engine::{DayClaim, DayGrant, EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
-use fandeck::model::{DispatchSettings, Family, Money, OrgId, OrgSpec, Route, Snapshot, Wall, WireSettings};
+use fandeck::engine::{DayClaim, DayGrant, EngineHandle, EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
+use fandeck::model::{
+    Command, DispatchSettings, Family, Money, OrgId, OrgSpec, Route, RunSlot, RunStatus, Snapshot, Wall, WireSettings,
+};
 use fandeck::requests::Input;
 use fandeck::sim::{InProcess, Scenario, SharedSim, Stats};
 use fandeck::store::run_file::{FORMAT, InputFile};
@@ -72,6 +76,7 @@ impl World {
             catalog: Arc::new(Catalog::builtin()),
             prior: Vec::new(),
             batches: None,
+            most_in_flight: u32::MAX,
             seed: 5,
         };
         let mut spec = RunSpec {
@@ -220,6 +225,33 @@ async fn more_tokens_than_a_model_gives_end_the_run_before_anything_was_sent() {
     let (end, last, seen, _) = run(&lines(50, "claude-haiku-4-5", 90_000), "").await;
     assert_eq!((end.exit_code, seen.n_messages), (2, 0));
     assert!(last.runs[0].reason.as_deref().is_some_and(|reason| reason.contains("64000")), "{:?}", last.runs[0].reason);
+}
+
+/// Looks at the newest picture in the very moment in which it is woken.
+struct Look(EngineHandle, Mutex<Option<RunStatus>>);
+
+impl Wake for Look {
+    fn wake(self: Arc<Self>) {
+        *self.1.lock().unwrap() = Some(self.0.snapshot().runs[0].status);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_is_answered_when_its_picture_is_out_so_that_the_next_one_is_about_what_is() {
+    let world = World::new(&lines(60, "claude-haiku-4-5", 64), "");
+    let started = world.start(|inner| inner, |_| {});
+    let run = RunSlot(0);
+    let orders = [(Command::PauseRun { run }, RunStatus::Paused), (Command::ResumeRun { run }, RunStatus::Running)];
+    for (command, status) in orders {
+        let look = Arc::new(Look(started.handle.clone(), Mutex::default()));
+        let mut answer = started.handle.send(command).unwrap();
+        assert!(Pin::new(&mut answer).poll(&mut Context::from_waker(&Arc::clone(&look).into())).is_pending());
+        while answer.try_recv().is_err() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*look.1.lock().unwrap(), Some(status), "{command:?}");
+    }
+    started.ended.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
