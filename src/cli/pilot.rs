@@ -10,14 +10,15 @@ use crate::plan::{Cost, Plan};
 use crate::report::format;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::args::{DriveArgs, PlanArgs};
 use super::drive::{Driving, RUN, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::answer;
 use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::options::DriveArgs;
 use super::out;
+use super::plan::PlanArgs;
 use super::planned::{Asked, Made, for_the_record};
 use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};

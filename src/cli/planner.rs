@@ -7,7 +7,6 @@ use crate::catalog::Catalog;
 use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
-use super::args::RunArgs;
 use super::console::PlannedRun;
 use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
@@ -15,7 +14,7 @@ use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Work, today};
-use super::run::expected_open;
+use super::run::{RunArgs, expected_open};
 use super::setup::Setup;
 use super::{console, front::Front};
 

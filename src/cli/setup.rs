@@ -13,10 +13,10 @@ use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, Scrubber, WireSettings};
 use crate::store::{Spend, stamp};
 
-use super::args::DriveArgs;
 use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
+use super::options::DriveArgs;
 use super::sabotage;
 
 /// What a run is made with.

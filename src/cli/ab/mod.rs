@@ -4,6 +4,7 @@
 //! cache, so that neither profits from the other. An arm that was interrupted is gone on with, one that is finished is not
 //! run again: the validation can be stopped anywhere and given the same command again.
 
+mod args;
 mod arm;
 mod charter;
 mod verdict;
@@ -18,18 +19,19 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir, RunFile, save_file};
 
-use super::args::DriveArgs;
-use super::args_after::{AbArgs, BaselineArg};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
 use super::launch::{index, store_failure};
+use super::options::DriveArgs;
 use super::out;
 use super::price::Price;
 use super::setup::Setup;
 
+use args::BaselineArg;
 use arm::{Arm, Shape};
 
+pub(crate) use args::AbArgs;
 pub(crate) use arm::end_with_validation;
 
 use charter::Charter;

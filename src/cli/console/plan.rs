@@ -6,16 +6,17 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use crate::cli::args::{PathArg, ResumeArgs, RunArgs};
 use crate::cli::audit::facts;
 use crate::cli::drive::RUN;
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::kept_index::KeptIndex;
 use crate::cli::launch::{Indexed, Ready, Specs, store_failure, with_cache};
+use crate::cli::options::PathArg;
 use crate::cli::pilot::Pilot;
 use crate::cli::planned::{Ground, Work};
-use crate::cli::run::{NewRun, asked, expected_open, new_dir, plan_of, remember};
+use crate::cli::resume::ResumeArgs;
+use crate::cli::run::{NewRun, RunArgs, asked, expected_open, new_dir, plan_of, remember};
 use crate::cli::setup::{Setup, catalog, settings};
 use crate::cli::{gate, planner, resume};
 use crate::config::Overrides;

@@ -2,8 +2,10 @@
 
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use clap::Args;
 
 use crate::catalog::Catalog;
 use crate::config::{Overrides, Settings};
@@ -12,7 +14,6 @@ use crate::plan::Plan;
 use crate::store::{Last, stamp};
 use crate::tui::screens::planner::Draft;
 
-use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
 use super::console::{self, PlannedRun};
 use super::deadline;
 use super::drive::{Shown, runtime};
@@ -20,12 +21,82 @@ use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{index, with_cache};
 use super::logging::Logging;
+use super::options::{DriveArgs, PathArg, ShowArgs};
 use super::out;
 use super::pilot::pilot;
 use super::planned::{Asked, Ground, Work, until};
 use super::planner::{self, Planned};
-use super::run::expected_open;
+use super::run::{RunArgs, expected_open};
 use super::setup::{catalog, settings};
+
+/// `fandeck plan`. It needs neither keys nor the network, but for `--pilot`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlanArgs {
+    /// The file of requests; without it, --n and --model say what is to be sent
+    #[arg(value_name = "INPUT")]
+    pub input: Option<PathBuf>,
+    /// How many requests; beside an input, as many of its kind
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=u64::from(u32::MAX)))]
+    pub n: Option<u64>,
+    /// The model; beside an input, instead of its own
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Which way the requests go
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// What matters: latency, balanced or cost
+    #[arg(long, value_name = "latency|balanced|cost")]
+    pub cost_pref: Option<String>,
+    /// By when it must be done: 90m, 6h, or an RFC 3339 time
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// Lanes per key, 1 to 64: multiplies every cap
+    #[arg(long, value_name = "N")]
+    pub procs: Option<u32>,
+    /// Cap per org and lane, 1 to 10000, instead of the family's own
+    #[arg(long, value_name = "N")]
+    pub cap: Option<u32>,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Requests of a sub-batch, 1 to 100000
+    #[arg(long, value_name = "N")]
+    pub sub_batch_size: Option<u32>,
+    /// Sub-batches that an org may have open at once, 1 to 100
+    #[arg(long, value_name = "N")]
+    pub max_open_sub_batches: Option<u32>,
+    /// Input tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_in: Option<f64>,
+    /// Output tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_out: Option<f64>,
+    /// Send so many of the input's requests now (100 unless N is given), at full price, and plan with what they measure.
+    /// Their answers count: `fandeck resume` on the run directory sends the rest
+    #[arg(long, value_name = "N", requires = "input", num_args = 0..=1, default_missing_value = "100")]
+    pub pilot: Option<u32>,
+    /// The run directory of a pilot; without it, a new one under the user's data directory
+    #[arg(long, value_name = "DIR", requires = "pilot")]
+    pub run_dir: Option<PathBuf>,
+    /// Launch a pilot without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Where the cache is, and the history of earlier runs
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Do not look into the cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// No screen: print the plan. Chosen by itself when there is no terminal
+    #[arg(long)]
+    pub headless: bool,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Plans, and prints the plan.
 pub(crate) fn plan(args: &PlanArgs) -> Outcome {
