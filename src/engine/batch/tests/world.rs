@@ -13,7 +13,7 @@ use crate::engine::facts::RunFacts;
 use crate::engine::queue::{Place, Queue};
 use crate::engine::reduce::{next_wake, reduce};
 use crate::engine::state::State;
-use crate::engine::testing::Requests;
+use crate::engine::testing::{Requests, first_session};
 use crate::model::books::Limits;
 use crate::model::{
     ApiError, BatchSettings, Command, CommandOutcome, DispatchSettings, Family, Money, Mono, Now, OrgId, OrgSpec,
@@ -213,24 +213,12 @@ impl World {
 
     pub(super) fn state(disk: &Disk, n: u32, unattended: bool, limits: Limits) -> State {
         let facts = RunFacts {
-            run_id: "r".to_owned(),
-            dir: "d".to_owned(),
-            input: "i".to_owned(),
             path: Route::Batch,
-            route_reason: "forced".to_owned(),
             model: MODEL.to_owned(),
-            opening: None,
-            embedded_api: false,
-            can_move: false,
-            is_pilot: false,
-            unattended,
-            prior: Default::default(),
-            prior_waits: Default::default(),
             tariff: vec![(MODEL.to_owned(), Catalog::builtin().card(MODEL))],
+            unattended,
             limits,
-            prior_wall: Duration::ZERO,
-            prior_attempts: Default::default(),
-            absent_orgs: Vec::new(),
+            ..first_session()
         };
         let orgs = [org("a"), org("b"), org("c")];
         let mut state = State::new(&orgs, DispatchSettings::default(), 7);
