@@ -96,7 +96,8 @@ pub(crate) fn pilot(args: &PlanArgs, n: u32, input: &Path, asked: &Asked) -> Out
     if args.n.is_some() || args.model.is_some() {
         return Err(Failure::usage("--pilot sends the input's own requests; leave out --n and --model"));
     }
-    let setup = Setup::for_a_run(&drive_args(args), Front::Plain)?;
+    let drive = DriveArgs { planning: args.planning.clone(), ..DriveArgs::default() };
+    let setup = Setup::for_a_run(&drive, Front::Plain)?;
     let indexed = with_cache(index(input)?, setup.cache_dir.as_deref())?;
     let mut open = expected_open(&indexed);
     let pilot = Pilot::of(&indexed, &open, n, &setup);
@@ -180,19 +181,4 @@ fn told(snapshot: &Snapshot, pilot: &Pilot, dir: &Path) -> Result<usize, Failure
         return Err(Failure { exit_code: 4, message: "the pilot got no answer; nothing was measured".to_owned() });
     }
     Ok(usize::try_from(done).unwrap_or(usize::MAX))
-}
-
-fn drive_args(args: &PlanArgs) -> DriveArgs {
-    DriveArgs {
-        procs: args.procs,
-        cap: args.cap,
-        sub_batch_size: args.sub_batch_size,
-        max_open_sub_batches: args.max_open_sub_batches,
-        cost_pref: args.cost_pref.clone(),
-        orgs: args.orgs.clone(),
-        cache_dir: args.cache_dir.clone(),
-        no_cache: args.no_cache,
-        config: args.config.clone(),
-        ..DriveArgs::default()
-    }
 }

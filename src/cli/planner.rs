@@ -36,7 +36,8 @@ pub(crate) fn before_run(args: &RunArgs, kept: &KeptIndex, indexed: &Indexed, as
     draft.confirm_above = setup.confirm_above;
     draft.max_cost = setup.limits.max_cost;
     let logging = Logging::start(Front::Screen, &setup.log_dir, "console".as_ref(), setup.scrubber.clone())?;
-    let shown = Shown { front: Front::Screen, show: args.drive.show.clone(), config: args.drive.config.clone() };
+    let shown =
+        Shown { front: Front::Screen, show: args.drive.show.clone(), config: args.drive.planning.config.clone() };
     let planned = Planned { draft, run: Some(PlannedRun::new(args.clone(), Some(kept.clone()))) };
     to_the_end(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }

@@ -132,7 +132,7 @@ pub(crate) fn launch(
     drive_args: &DriveArgs,
     logging: &Logging,
 ) -> Outcome {
-    let config = drive_args.config.clone();
+    let config = drive_args.planning.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config };
     let specs = ready.specs(indexed, setup, front != Front::Screen)?;
     to_the_end(drive(specs, &shown, logging))

@@ -23,7 +23,7 @@ use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
 use super::launch::{index, store_failure};
-use super::options::DriveArgs;
+use super::options::{DriveArgs, PlanningArgs};
 use super::out;
 use super::price::Price;
 use super::setup::Setup;
@@ -106,16 +106,16 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
 
 /// The orgs and limits of the configuration; the answer cache is off.
 fn setup(args: &AbArgs) -> Result<Setup, Failure> {
-    let drive = DriveArgs {
+    let planning = PlanningArgs {
         config: args.config.clone(),
         orgs: args.orgs.clone(),
         no_cache: true,
-        authorized_cost: args.authorized_cost,
         // Those of the fan-out: wrong ones are refused before the baseline is paid for.
         cap: args.cap,
         procs: args.procs,
-        ..DriveArgs::default()
+        ..PlanningArgs::default()
     };
+    let drive = DriveArgs { planning, authorized_cost: args.authorized_cost, ..DriveArgs::default() };
     Setup::for_a_run(&drive, Front::Plain)
 }
 

@@ -33,7 +33,7 @@ fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArg
         path: PathArg::default(),
         accept_changed_input: false,
         accept_lost_results: false,
-        drive: DriveArgs { config, ..DriveArgs::default() },
+        drive: DriveArgs::of_config(config),
     }
 }
 
