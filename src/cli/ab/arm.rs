@@ -10,7 +10,7 @@ use crate::model::{Family, OrgSpec, RequestNo, Route};
 use crate::requests::Input;
 use crate::store::{Last, RunFile, for_each_outcome};
 
-use crate::cli::args_after::AbArgs;
+use super::AbArgs;
 use crate::cli::failure::Failure;
 use crate::cli::launch::store_failure;
 use crate::cli::signals::Signals;

@@ -4,6 +4,7 @@
 //! cache, so that neither profits from the other. An arm that was interrupted is gone on with, one that is finished is not
 //! run again: the validation can be stopped anywhere and given the same command again.
 
+mod args;
 mod arm;
 mod charter;
 mod verdict;
@@ -18,20 +19,21 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir, RunFile, save_file};
 
-use super::args::DriveArgs;
-use super::args_after::{AbArgs, BaselineArg};
 use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
 use super::launch::{index, store_failure};
+use super::options::{DriveArgs, PlanningArgs};
 use super::out;
 use super::price::Price;
 use super::setup::Setup;
 use super::signals::Signals;
 
+use args::BaselineArg;
 use arm::{Arm, Shape};
 
+pub(crate) use args::AbArgs;
 pub(crate) use arm::end_with_validation;
 
 use charter::Charter;
@@ -124,16 +126,16 @@ async fn both<'a>(
 
 /// The orgs and limits of the configuration; the answer cache is off.
 fn setup(args: &AbArgs) -> Result<Setup, Failure> {
-    let drive = DriveArgs {
+    let planning = PlanningArgs {
         config: args.config.clone(),
         orgs: args.orgs.clone(),
         no_cache: true,
-        authorized_cost: args.authorized_cost,
         // Those of the fan-out: wrong ones are refused before the baseline is paid for.
         cap: args.cap,
         procs: args.procs,
-        ..DriveArgs::default()
+        ..PlanningArgs::default()
     };
+    let drive = DriveArgs { planning, authorized_cost: args.authorized_cost, ..DriveArgs::default() };
     Setup::for_a_run(&drive, Front::Plain)
 }
 
