@@ -4,7 +4,8 @@
 use std::io::Write;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Wake};
 use std::time::Duration;
 
@@ -108,11 +109,11 @@ impl World {
 }
 
 /// Panics at some calls, counted from 0, after they have been made: the answer is lost.
-struct Panics<F>(Arc<dyn Transport>, std::sync::atomic::AtomicUsize, F);
+struct Panics<F>(Arc<dyn Transport>, AtomicUsize, F);
 
 impl<F: Fn(usize, &Call) -> bool + Send + Sync + 'static> Transport for Panics<F> {
     fn call(&self, call: Call) -> ReplyFuture {
-        let panics = (self.2)(self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed), &call);
+        let panics = (self.2)(self.1.fetch_add(1, Ordering::Relaxed), &call);
         let reply = self.0.call(call);
         Box::pin(async move {
             let reply = reply.await;
@@ -251,6 +252,41 @@ async fn a_command_is_answered_when_its_picture_is_out_so_that_the_next_one_is_a
         assert_eq!(*look.1.lock().unwrap(), Some(status), "{command:?}");
     }
     started.ended.await.unwrap();
+}
+
+/// Has the run stopped in the moment in which an answer comes, counted from 1, before the engine can have taken it; counts
+/// the answers that it gave.
+struct StopsAt(Arc<dyn Transport>, usize, Arc<(AtomicUsize, OnceLock<EngineHandle>)>);
+
+impl Transport for StopsAt {
+    fn call(&self, call: Call) -> ReplyFuture {
+        let (reply, last, shared) = (self.0.call(call), self.1, Arc::clone(&self.2));
+        Box::pin(async move {
+            let reply = reply.await;
+            let (given, handle) = &*shared;
+            if given.fetch_add(1, Ordering::Relaxed) + 1 == last {
+                handle.get().unwrap().send(Command::StopRun { run: RunSlot(0) }).unwrap();
+            }
+            reply
+        })
+    }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        self.0.look(org, model)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_abandons_no_answer_that_has_come_before_it() {
+    let world = World::new(&lines(60, "claude-haiku-4-5", 64), "");
+    let shared: Arc<(AtomicUsize, OnceLock<EngineHandle>)> = Arc::default();
+    let stops = Arc::clone(&shared);
+    let started = world.start(|inner| Arc::new(StopsAt(inner, 7, stops)), |_| {});
+    assert!(shared.1.set(started.handle.clone()).is_ok());
+    let end = started.ended.await.unwrap().remove(0);
+    let given = shared.0.load(Ordering::Relaxed);
+    let kept = world.journal().iter().filter(|line| line["result"]["type"] == "succeeded").count();
+    assert_eq!((end.exit_code, end.counts.succeeded, kept), (4, given as u64, given));
 }
 
 #[tokio::test(start_paused = true)]
