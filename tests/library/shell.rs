@@ -187,7 +187,8 @@ fn lines(n: u32, model: &str, max_tokens: u32) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn l1_a_storm_of_an_hour_is_waited_out_and_every_result_is_in_the_journal_once() {
-    let storm = "latency = { p50-ms = 1500, p95-ms = 3000 }\n[[faults]]\nkind = \"rate-limited\"\nfrom-s = 4\nto-s = 3604\nretry-after = [20, 60]";
+    // So many calls of each org, and no span of time: while the disk is slow, the paused clock runs away.
+    let storm = "latency = { p50-ms = 1500, p95-ms = 3000 }\n[[faults]]\nkind = \"rate-limited\"\nfrom-call = 5\nto-call = 130\nretry-after = [20, 60]";
     let (end, last, seen, journal) = run(&lines(120, "claude-haiku-4-5", 64), storm).await;
     assert_eq!((end.exit_code, end.counts.succeeded, end.closed.n_unsynced), (0, 120, 0));
     assert_eq!(seen.bodies_accepted_twice, 0);
@@ -197,7 +198,8 @@ async fn l1_a_storm_of_an_hour_is_waited_out_and_every_result_is_in_the_journal_
     assert_eq!((ids.len(), journal.len()), (120, 120));
     assert!(last.runs[0].session_wall_ms > 3_600_000);
     let re_driven: u64 = last.runs[0].re_driven.iter().map(|(_, n)| n).sum();
-    assert!((10..400).contains(&re_driven), "{re_driven}");
+    // One org, or both, had to get through it.
+    assert!((126..=252).contains(&re_driven), "{re_driven}");
 }
 
 #[tokio::test(start_paused = true)]
