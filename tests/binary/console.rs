@@ -131,6 +131,9 @@ fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_r
         if place_of_panic == "screen" {
             terminal.shows(is_live);
             terminal.send(Key::Char('1')).unwrap();
+        } else if terminal.wait_until(|screen| screen.contains("press q")).is_ok() {
+            // A dispatcher that panics before there is a screen leaves one that says so, and that is left by a key.
+            terminal.send(Key::Char('q')).unwrap();
         }
         let (status, screen) = terminal.ended();
         assert_eq!(status.code(), Some(1), "{status}");

@@ -374,9 +374,10 @@ fn pausing_stops_sending_and_space_again_goes_on() {
     place.requests(2_000);
     let mut terminal = builder(&place).args(["run", "in.jsonl", "--yes", "--cap", "4"]).spawn(BINARY).unwrap();
     terminal.shows(is_live);
+    wait_for("requests", || (server.stats().n_messages > 0).then_some(()));
     terminal.send(Key::Char(' ')).unwrap();
     // Nothing is on its way to the server either.
-    terminal.shows(|screen| screen.contains("PAUSED") && !screen.contains("▒ in flight"));
+    terminal.shows(|screen| screen.contains("PAUSED") && screen.contains("▒ in flight 0 "));
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
     let at_rest = server.stats().n_messages;
     terminal.send(Key::Char(' ')).unwrap();

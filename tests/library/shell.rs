@@ -163,7 +163,7 @@ fn facts(run: &RunFile) -> RunFacts {
         opening: None,
         embedded_api: false,
         can_move: false,
-        is_pilot: false,
+        pilot: None,
         unattended: true,
         prior: Default::default(),
         prior_waits: Default::default(),

@@ -63,7 +63,7 @@ fn facts(unattended: bool) -> RunFacts {
         opening: None,
         embedded_api: false,
         can_move: true,
-        is_pilot: false,
+        pilot: None,
         unattended,
         prior: Default::default(),
         prior_waits: Default::default(),

@@ -222,7 +222,7 @@ impl World {
             opening: None,
             embedded_api: false,
             can_move: false,
-            is_pilot: false,
+            pilot: None,
             unattended,
             prior: Default::default(),
             prior_waits: Default::default(),
