@@ -1,7 +1,9 @@
 //! `fandeck audit INPUT`: what the API will refuse, what a prompt cache would save, what is sent twice.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::catalog::Catalog;
 use crate::config::{Overrides, Settings};
@@ -9,12 +11,28 @@ use crate::model::{Family, Severity};
 use crate::report::{format, text};
 use crate::requests::{AuditFacts, AuditReport, audit as audit_stream, audit_file};
 
-use super::args::AuditArgs;
 use super::failure::{Failure, Outcome};
 use super::observed::observed;
 use super::out;
 use super::planned::today;
 use super::setup::{catalog, settings};
+
+/// `fandeck audit`.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// The file of requests; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Only these orgs
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub orgs: Option<Vec<String>>,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
 
 /// Columns of the printed text.
 const WIDTH: usize = 100;

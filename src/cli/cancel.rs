@@ -4,14 +4,15 @@
 //! intent durable before the cancel and its outcome after; the next `fandeck resume` harvests.
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::api::batches::{BatchFailure, ProcessingStatus};
 use crate::model::{CommandOutcome, OrgId, SubBatchStatus, Wall};
 use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunPeek, SubBatchEntry, stamp};
 
-use super::args::CancelArgs;
 use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
@@ -20,6 +21,23 @@ use super::orders;
 use super::out;
 use super::setup::Setup;
 use super::simulated::Simulated;
+
+/// `fandeck cancel`.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The sub-batch, by its index or by the API's id
+    #[arg(value_name = "SUB_BATCH")]
+    pub sub_batch: String,
+    /// Cancel without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
 
 /// Cancels a sub-batch.
 pub(crate) fn cancel(args: &CancelArgs) -> Outcome {

@@ -1,5 +1,9 @@
 //! `fandeck config`: every setting with its origin.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use crate::api::HttpTransport;
 use crate::config::{Overrides, SAMPLE};
 use crate::model::Scrubber;
@@ -7,10 +11,26 @@ use crate::report::text;
 use crate::tui::keymap::Keymap;
 use crate::tui::theme::Theme;
 
-use super::args::ConfigArgs;
 use super::failure::{Failure, Outcome};
 use super::out;
 use super::setup::{catalog, settings};
+
+/// `fandeck config`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// Say whether the configuration is sound, and nothing else
+    #[arg(long)]
+    pub check: bool,
+    /// Print the sample configuration, which equals the defaults
+    #[arg(long)]
+    pub default: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// As JSON, one setting a line
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Shows, checks, or prints the sample.
 pub(crate) fn config(args: &ConfigArgs) -> Outcome {

@@ -4,19 +4,62 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
+
 use crate::model::Route;
 use crate::requests::Input;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::args::{DemoArgs, PathArg};
 use super::demo_input;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{Indexed, Ready, index, store_failure};
+use super::options::{PathArg, ShowArgs};
 use super::out;
 use super::run::{Named, run_file};
 use super::setup::Setup;
 use super::simulated::{Simulated, beside};
+
+/// `fandeck demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// How many requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<u32>,
+    /// Scenario, by name or by file
+    #[arg(long, value_name = "NAME|FILE", default_value = "demo")]
+    pub scenario: String,
+    /// Which way the requests go; auto is as the scenario says
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// How many times faster than real the simulated clock runs; without it, as the scenario says
+    #[arg(long, value_name = "X")]
+    pub time_scale: Option<f64>,
+    /// Seed of everything that is drawn by lot
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The run directory; without it, a new one in the system's directory for temporary files
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// How to show it
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+impl DemoArgs {
+    /// The demo as it is without any option.
+    pub(crate) fn usual() -> DemoArgs {
+        DemoArgs {
+            requests: None,
+            scenario: "demo".to_owned(),
+            path: PathArg::Auto,
+            time_scale: None,
+            seed: 1,
+            run_dir: None,
+            show: ShowArgs::default(),
+        }
+    }
+}
 
 /// A demo whose files are made.
 pub(crate) struct Made {

@@ -13,12 +13,12 @@ use crate::model::{Command, RunSlot, Snapshot};
 use crate::report::{format, json, plain};
 use crate::store::{RunDir, StateFile};
 
-use super::args::ShowArgs;
 use super::console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{Specs, store_failure};
 use super::logging::Logging;
+use super::options::ShowArgs;
 use super::realised::Memory;
 use super::rescue;
 use super::signals::{Ended, Signals};

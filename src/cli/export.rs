@@ -2,16 +2,47 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
 
 use crate::report::format;
 use crate::store::{LastLines, Row, RunDir, RunFile, StoreError, without_meta};
 
-use super::args::{ExportArgs, ExportFormat};
 use super::failure::{Failure, Outcome};
 use super::launch::{index, store_failure};
 use super::out;
 use super::resume::{input_path, refuse_changed_input};
+
+/// Forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The API's batch-result lines
+    #[default]
+    Jsonl,
+    /// A table with a header line
+    Csv,
+}
+
+/// `fandeck export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ExportFormat,
+    /// Where to write; without it, standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Keep the fandeck block of each line
+    #[arg(long)]
+    pub with_meta: bool,
+    /// Export although the input has changed, what still matches
+    #[arg(long)]
+    pub accept_changed_input: bool,
+}
 
 /// Columns of the table, a contract.
 const COLUMNS: [&str; 13] = [

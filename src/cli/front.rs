@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use super::args::ShowArgs;
+use super::options::ShowArgs;
 
 /// Which frontend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,32 @@
 //! `fandeck` without a subcommand: on a terminal the console, elsewhere the runs found and the ways to go on.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use crate::config::Overrides;
 use crate::model::Scrubber;
 use crate::store::list_runs;
 
-use super::args::ConsoleArgs;
 use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
 use super::front::Front;
 use super::launch::store_failure;
 use super::logging::Logging;
+use super::options::ShowArgs;
 use super::runs::table;
 use super::{console, out, setup};
+
+/// Options of `fandeck` without a subcommand.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ConsoleArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How to show it
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
 
 const WAYS: &str = "
   fandeck demo          the whole product against the simulated API: no key, no network

@@ -14,6 +14,7 @@ use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreErro
 
 use super::books::{books, tariff};
 use super::failure::Failure;
+use super::files;
 use super::realised::Memory;
 use super::setup::Setup;
 use super::simulated::Simulated;
@@ -156,6 +157,7 @@ impl Ready {
             catalog: Arc::clone(&setup.catalog),
             prior,
             batches: Some((Arc::clone(&setup.batches), setup.scrubber.clone())),
+            most_in_flight: files::most_in_flight(embedded_api),
             seed: fastrand::u64(..),
         };
         let writer = WriterSettings { group: setup.group_commit, ..WriterSettings::default() };

@@ -1,4 +1,4 @@
-//! The command line: one file per subcommand, thin, and the wiring that they share.
+//! The command line: one file per subcommand, with its options, thin; and the wiring that they share.
 //!
 //! A subcommand comes to an exit code or to a `Failure`, whose text is all that the user sees: what failed, on what, and
 //! the remedy. `launch` makes a run ready, `drive` runs it under a frontend; `run`, `resume` and `demo` differ only in
@@ -6,7 +6,6 @@
 
 mod ab;
 mod args;
-mod args_after;
 mod audit;
 mod books;
 mod cancel;
@@ -18,6 +17,7 @@ mod demo_input;
 mod drive;
 mod export;
 mod failure;
+mod files;
 mod front;
 mod gate;
 mod history;
@@ -26,6 +26,7 @@ mod kept_index;
 mod launch;
 mod logging;
 mod observed;
+mod options;
 mod orders;
 mod out;
 mod pilot;
@@ -52,8 +53,7 @@ mod status;
 
 use clap::Parser;
 
-use args::Cli;
-use args::Command;
+use args::{Cli, Command};
 
 /// Parses the process's arguments and does what they say. Gives the exit code.
 pub fn main() -> u8 {
@@ -65,6 +65,7 @@ pub fn main() -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    files::raise_limit();
     ab::end_with_validation();
     let outcome = match cli.command {
         None => home::home(&cli.console),

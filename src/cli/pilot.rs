@@ -10,14 +10,15 @@ use crate::plan::{Cost, Plan};
 use crate::report::format;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::args::{DriveArgs, PlanArgs};
 use super::drive::{Driving, RUN, runtime};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::answer;
 use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::options::DriveArgs;
 use super::out;
+use super::plan::PlanArgs;
 use super::planned::{Asked, Made, for_the_record};
 use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};
@@ -95,7 +96,8 @@ pub(crate) fn pilot(args: &PlanArgs, n: u32, input: &Path, asked: &Asked) -> Out
     if args.n.is_some() || args.model.is_some() {
         return Err(Failure::usage("--pilot sends the input's own requests; leave out --n and --model"));
     }
-    let setup = Setup::for_a_run(&drive_args(args), Front::Plain)?;
+    let drive = DriveArgs { planning: args.planning.clone(), ..DriveArgs::default() };
+    let setup = Setup::for_a_run(&drive, Front::Plain)?;
     let indexed = with_cache(index(input)?, setup.cache_dir.as_deref())?;
     let mut open = expected_open(&indexed);
     let pilot = Pilot::of(&indexed, &open, n, &setup);
@@ -179,19 +181,4 @@ fn told(snapshot: &Snapshot, pilot: &Pilot, dir: &Path) -> Result<usize, Failure
         return Err(Failure { exit_code: 4, message: "the pilot got no answer; nothing was measured".to_owned() });
     }
     Ok(usize::try_from(done).unwrap_or(usize::MAX))
-}
-
-fn drive_args(args: &PlanArgs) -> DriveArgs {
-    DriveArgs {
-        procs: args.procs,
-        cap: args.cap,
-        sub_batch_size: args.sub_batch_size,
-        max_open_sub_batches: args.max_open_sub_batches,
-        cost_pref: args.cost_pref.clone(),
-        orgs: args.orgs.clone(),
-        cache_dir: args.cache_dir.clone(),
-        no_cache: args.no_cache,
-        config: args.config.clone(),
-        ..DriveArgs::default()
-    }
 }

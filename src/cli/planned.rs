@@ -13,8 +13,8 @@ use crate::plan::{Figure, Group, Knobs, OrgKnobs, Origin, Plan, Tokens};
 use crate::requests::Input;
 use crate::store::{Last, stamp};
 
-use super::args::PathArg;
 use super::history;
+use super::options::PathArg;
 use super::setup::Setup;
 
 /// Bytes of a request's JSON to an input token: English text with its JSON around it has about four. Models since 4.7

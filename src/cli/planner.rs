@@ -7,7 +7,6 @@ use crate::catalog::Catalog;
 use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
-use super::args::RunArgs;
 use super::console::PlannedRun;
 use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
@@ -15,7 +14,7 @@ use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
 use super::planned::{Asked, Ground, Work, today};
-use super::run::expected_open;
+use super::run::{RunArgs, expected_open};
 use super::setup::Setup;
 use super::{console, front::Front};
 
@@ -37,7 +36,8 @@ pub(crate) fn before_run(args: &RunArgs, kept: &KeptIndex, indexed: &Indexed, as
     draft.confirm_above = setup.confirm_above;
     draft.max_cost = setup.limits.max_cost;
     let logging = Logging::start(Front::Screen, &setup.log_dir, "console".as_ref(), setup.scrubber.clone())?;
-    let shown = Shown { front: Front::Screen, show: args.drive.show.clone(), config: args.drive.config.clone() };
+    let shown =
+        Shown { front: Front::Screen, show: args.drive.show.clone(), config: args.drive.planning.config.clone() };
     let planned = Planned { draft, run: Some(PlannedRun::new(args.clone(), Some(kept.clone()))) };
     to_the_end(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }

@@ -2,21 +2,45 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::report;
+use crate::report::finished::{OrgFinished, RunFinished, SubBatches};
 use crate::report::review::{Review, page};
-use crate::report::summary::{OrgFinished, RunFinished, SubBatches};
-use crate::report::{format, summary, text::harmless};
+use crate::report::{format, text::harmless, words};
 use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
 
-use super::args_after::ReportArgs;
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
 use super::out;
 use super::price_record::of_run;
 use super::review::review;
 use super::status::{in_batches, sessions};
+
+/// `fandeck report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON: the last line of the run
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: all of the report, as a line before that
+    #[arg(long, requires = "json")]
+    pub full: bool,
+    /// Write the report as one HTML page with charts, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Unit economics by metadata.TAG, by what custom_id:PATTERN finds (its first group, else all of it), or by model
+    #[arg(long, value_name = "BY")]
+    pub by: Option<String>,
+    /// Configuration file: its catalog has the prices of a run that has not recorded its own
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
 
 /// How every page begins.
 const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";
@@ -72,7 +96,6 @@ pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
 /// whatever these would come to now.
 fn finished(peek: &RunPeek) -> RunFinished {
     let RunPeek { dir, run, state, .. } = peek;
-    let counts = &state.counts;
     let goes_on = peek.owner.is_some() && !state.status.is_over();
     RunFinished {
         event: "run-finished".to_owned(),
@@ -80,13 +103,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         run_dir: dir.display().to_string(),
         input: input_name(run),
         status: state.status,
-        n_total: counts.total,
-        n_cached: counts.cached,
-        n_succeeded: counts.succeeded,
-        n_refused: counts.refused,
-        n_invalid: counts.invalid,
-        n_re_drivable: counts.re_drivable,
-        n_unsent: counts.unsent,
+        counts: state.counts,
         n_possibly_charged: state.n_possibly_charged,
         re_driven: state.re_driven.clone(),
         attempts: state.attempts,
@@ -97,7 +114,7 @@ fn finished(peek: &RunPeek) -> RunFinished {
         route_reason: run.route_reason.clone(),
         orgs: state.orgs.iter().map(org).collect(),
         sub_batches: sub_batches(&state.sub_batches),
-        exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| counts.exit_code())),
+        exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| state.counts.exit_code())),
     }
 }
 
@@ -121,7 +138,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
         finished.run_id,
         harmless(&finished.input),
         harmless(&review.standing),
-        summary::outcomes(&state.counts, in_batches(peek)),
+        words::outcomes(&state.counts, in_batches(peek)),
         finished.path,
         finished.route_reason,
         format::took(state.wall_ms),
@@ -133,7 +150,7 @@ fn in_words(peek: &RunPeek, review: &Review) -> String {
     }
     if !state.re_driven.is_empty() {
         let reasons = state.re_driven.iter().map(|(why, n)| (why.as_str(), *n));
-        text.push_str(&format!("\nre-driven  {}", summary::re_driven(reasons, &state.attempts)));
+        text.push_str(&format!("\nre-driven  {}", words::re_driven(reasons, &state.attempts)));
     }
     text.push('\n');
     if !finished.orgs.is_empty() {

@@ -3,23 +3,48 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
+
 use crate::model::{Route, Wall};
 use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Recovered, RunDir, RunFile, StateFile, backfill, compare_input, recover};
 
-use super::args::{PathArg, ResumeArgs};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::options::{DriveArgs, PathArg};
 use super::out;
 use super::planned::{Asked, Made, for_the_record, until};
 use super::rescue;
 use super::run::{launch, plan_of, route};
 use super::setup::Setup;
 use super::simulated::Simulated;
+
+/// `fandeck resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Also send again what a policy left re-drivable
+    #[arg(long)]
+    pub re_drive: bool,
+    /// After a pilot: which way the rest goes
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// Go on although the input has changed, with what still matches
+    #[arg(long)]
+    pub accept_changed_input: bool,
+    /// Go on although results are missing from the journal, and pay for them again
+    #[arg(long)]
+    pub accept_lost_results: bool,
+    /// How to drive it
+    #[command(flatten)]
+    pub drive: DriveArgs,
+}
 
 /// Goes on with a run directory: what was never sent and what is re-drivable is sent. A finished run sends nothing. A run
 /// of the demo goes on against the simulated API.

@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use crate::model::{Money, Terms, Wall};
+use crate::report::finished::RunFinished;
 use crate::report::format;
 use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Review, Seen, SubBatchSpan, Tally};
-use crate::report::summary::RunFinished;
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;

@@ -4,12 +4,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
+
 use crate::model::{Money, Route, Wall};
 use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
-use super::args::RunArgs;
 use super::drive::{Shown, drive, to_the_end};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
@@ -17,10 +18,28 @@ use super::gate;
 use super::kept_index::KeptIndex;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
+use super::options::{DriveArgs, PathArg};
 use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
 use super::planner;
 use super::price_record;
 use super::setup::Setup;
+
+/// `fandeck run`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// The file of requests, one JSON object with custom_id and params a line; - reads standard input
+    #[arg(value_name = "INPUT")]
+    pub input: PathBuf,
+    /// The run directory itself; without it, a new one under the user's data directory
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Which way the requests go
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// How to drive it
+    #[command(flatten)]
+    pub drive: DriveArgs,
+}
 
 /// Runs a file of requests.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
@@ -110,10 +129,10 @@ pub(crate) fn launch(
     indexed: Indexed,
     setup: &Setup,
     front: Front,
-    drive_args: &super::args::DriveArgs,
+    drive_args: &DriveArgs,
     logging: &Logging,
 ) -> Outcome {
-    let config = drive_args.config.clone();
+    let config = drive_args.planning.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config };
     let specs = ready.specs(indexed, setup, front != Front::Screen)?;
     to_the_end(drive(specs, &shown, logging))

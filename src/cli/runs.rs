@@ -1,14 +1,28 @@
 //! `fandeck runs`: the runs found under the user's data directory.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use crate::report::{format, text};
 use crate::store::{Listed, list_runs};
 
-use super::args::RunsArgs;
 use super::failure::Outcome;
 use super::launch::store_failure;
 use super::out;
 use super::setup;
 use super::status::{as_json, standing};
+
+/// `fandeck runs`.
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// As JSON, one object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
 
 /// Lists the runs, newest first.
 pub(crate) fn runs(args: &RunsArgs) -> Outcome {

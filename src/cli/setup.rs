@@ -13,10 +13,10 @@ use crate::model::books::Limits;
 use crate::model::{BatchSettings, DispatchSettings, Money, OrgSpec, RoutePolicy, Scrubber, WireSettings};
 use crate::store::{Spend, stamp};
 
-use super::args::DriveArgs;
 use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
+use super::options::DriveArgs;
 use super::sabotage;
 
 /// What a run is made with.
@@ -81,20 +81,13 @@ impl Setup {
     /// For a run over the orgs of the configuration; fails when there is no key.
     pub(crate) fn for_a_run(args: &DriveArgs, front: Front) -> Result<Setup, Failure> {
         let flags = Overrides {
-            procs: args.procs,
-            cap: args.cap,
-            sub_batch_size: args.sub_batch_size,
-            max_open_sub_batches: args.max_open_sub_batches,
             poll_every: args.poll_every.clone(),
-            cost_pref: args.cost_pref.clone(),
             max_cost: args.max_cost,
             max_requests: args.max_requests,
-            orgs: args.orgs.clone().unwrap_or_default(),
-            cache_dir: args.cache_dir.clone(),
-            no_cache: args.no_cache,
             headless: front != Front::Screen,
+            ..args.planning.overrides()
         };
-        let settings = settings(args.config.as_deref(), &flags)?;
+        let settings = settings(args.planning.config.as_deref(), &flags)?;
         let orgs = settings.require_orgs().map_err(Failure::usage)?.to_vec();
         let cache_dir = settings.use_cache.then(|| settings.cache_dir.clone());
         let mut setup = Setup::over(orgs, settings.dispatch, &settings.wire)?;
@@ -140,7 +133,7 @@ impl Setup {
 
     /// As for a run without any option, to speak to the orgs.
     pub(crate) fn of_config(config: Option<&Path>, front: Front) -> Result<Setup, Failure> {
-        let args = DriveArgs { config: config.map(Path::to_owned), ..DriveArgs::default() };
+        let args = DriveArgs::of_config(config.map(Path::to_owned));
         Setup::for_a_run(&args, front)
     }
 

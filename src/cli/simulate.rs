@@ -2,15 +2,36 @@
 
 use std::net::SocketAddr;
 
+use clap::Args;
+
 use tokio::net::TcpListener;
 
 use crate::sim::{Scenario, SharedSim, exposure_warning, serve, serve_control};
 
-use super::args::SimulateArgs;
 use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::out;
 use super::signals::Signals;
+
+/// `fandeck simulate`.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    pub listen: String,
+    /// Address of the statistics; without it, they are not served
+    #[arg(long, value_name = "ADDR")]
+    pub control: Option<String>,
+    /// Scenario, by name or by file
+    #[arg(long, value_name = "NAME|FILE", default_value = "calm")]
+    pub scenario: String,
+    /// How many times faster than real its clock runs
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub time_scale: f64,
+    /// Seed of everything that is drawn by lot
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
 
 /// Serves until a signal ends it.
 pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
@@ -35,7 +56,7 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
             out::print("  alone or with -something after it: these get that status, whatever they ask\n")?;
         }
         let mut exposed = exposure_warning(address);
-        let signals = Signals::listen()?;
+        let mut signals = Signals::listen()?;
         let served = serve(listener, sim.clone(), std::future::pending());
         if let Some(control) = control {
             let address = local(&control)?;

@@ -1,16 +1,30 @@
 //! `fandeck status DIR`: where a run is, without taking it.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use serde_json::{Value, json};
 
 use crate::model::{SubBatchStatus, Wall};
-use crate::report::{format, summary, text::harmless};
+use crate::report::{format, text::harmless, words};
 use crate::store::{RunDir, RunPeek, SubBatchEntry, stamp};
 
-use super::args::StatusArgs;
 use super::failure::Outcome;
 use super::launch::{input_name, store_failure};
 use super::out;
 use super::simulated::Simulated;
+
+/// `fandeck status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Shows one run.
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
@@ -98,7 +112,7 @@ fn in_words(peek: &RunPeek) -> String {
         format::count(counts.total),
         format::share(counts.done(), counts.total)
     ));
-    lines.push(format!("outcomes   {}", summary::outcomes(counts, in_batches(peek))));
+    lines.push(format!("outcomes   {}", words::outcomes(counts, in_batches(peek))));
     if owner.is_none() && !state.status.is_over() {
         lines.push("           as of its last heartbeat; the journal may hold more, and resume counts it".to_owned());
     }
@@ -110,7 +124,7 @@ fn in_words(peek: &RunPeek) -> String {
     lines.push(format!("running    {} in {}", format::span(state.wall_ms), sessions(state.sessions)));
     if owner.is_none() && counts.open() > 0 {
         let raise =
-            summary::limit_to_raise(state.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
+            words::limit_to_raise(state.reason.as_deref()).map_or(String::new(), |option| format!(" {option} N"));
         lines.push(format!("go on      fandeck resume {}{raise}", dir.display()));
     }
     lines.join("\n") + "\n"

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::error::Origin;
+use super::tree::{Given, Raw};
+
 /// Environment variables. Its `Debug` shows names only: values may be keys.
 #[derive(Clone, Default)]
 pub struct Env(BTreeMap<String, String>);
@@ -17,6 +20,12 @@ impl Env {
     /// The value of a variable without surrounding white space; `None` when it is not set or blank.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// A variable as a given value; `None` when it is not set or blank.
+    pub(super) fn given(&self, name: &str) -> Option<Given> {
+        let value = self.get(name)?;
+        Some(Given::new(Raw::Text(value.to_owned()), &format!("{value:?}"), Origin::Env(name.to_owned())))
     }
 
     /// The variables that begin so and are not blank, with their names' ends.

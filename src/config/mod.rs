@@ -9,17 +9,22 @@
 
 mod env;
 mod error;
+mod file;
 mod orgs;
+mod overrides;
 mod paths;
 mod resolve;
 mod rules;
+mod sections;
+mod setting;
 mod settings;
 mod tree;
 
 pub use env::Env;
 pub use error::{ConfigError, Origin};
+pub use file::ConfigText;
+pub use overrides::Overrides;
 pub use paths::Paths;
-pub use resolve::{ConfigText, Overrides};
 pub use settings::{AbsentOrg, SettingLine, Settings};
 
 /// The sample configuration: every setting with its default and what it does.

@@ -6,7 +6,6 @@ use crate::model::{Family, Money, OrgSpec, Secret, suggest};
 
 use super::env::Env;
 use super::error::{ConfigError, Origin};
-use super::resolve::given_env;
 use super::rules;
 use super::settings::{AbsentOrg, SettingLine};
 use super::tree::{Given, Raw, Table};
@@ -167,7 +166,7 @@ fn checked_base_url(given: &Given, name: &str, allow_insecure_http: bool) -> Res
 }
 
 fn default_base_url(env: &Env) -> Result<Sourced<String>, ConfigError> {
-    match given_env(env, BASE_URL_ENV) {
+    match env.given(BASE_URL_ENV) {
         Some(given) => Ok((checked_base_url(&given, BASE_URL_ENV, false)?, given.origin)),
         None => Ok((BASE_URL.to_owned(), Origin::Default)),
     }

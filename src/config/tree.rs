@@ -27,6 +27,30 @@ pub(super) enum Raw {
     Table(Table),
 }
 
+impl From<u32> for Raw {
+    fn from(n: u32) -> Raw {
+        Raw::Int(i64::from(n))
+    }
+}
+
+impl From<f64> for Raw {
+    fn from(x: f64) -> Raw {
+        Raw::Float(x)
+    }
+}
+
+impl From<bool> for Raw {
+    fn from(yes: bool) -> Raw {
+        Raw::Bool(yes)
+    }
+}
+
+impl From<String> for Raw {
+    fn from(text: String) -> Raw {
+        Raw::Text(text)
+    }
+}
+
 /// A value with what an error needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Given {

@@ -16,11 +16,13 @@ pub(crate) fn admit(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     refresh(state, now.mono);
     let runs = state.runs.len();
     let mut idle = 0;
-    while idle < runs {
+    let mut room = state.most_in_flight.saturating_sub(state.in_flight());
+    while idle < runs && room > 0 {
         let slot = RunSlot((state.next_run % runs) as u16);
         state.next_run = (state.next_run + 1) % runs;
         if admit_one(state, slot, now, effects) {
             idle = 0;
+            room -= 1;
         } else {
             idle += 1;
         }

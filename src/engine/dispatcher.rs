@@ -49,6 +49,7 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
     let clock = Clock::start();
     let labels: Arc<[String]> = spec.orgs.iter().map(|org| org.label.clone()).collect();
     let mut state = State::new(&spec.orgs, spec.settings, spec.seed);
+    state.most_in_flight = spec.most_in_flight;
     for (org, prior) in state.orgs.iter_mut().zip(spec.prior) {
         org.totals = prior;
     }
@@ -61,6 +62,9 @@ pub fn start(spec: EngineSpec, runs: Vec<RunSpec>) -> Result<Started, StoreError
         let mut run = Run::new(run, spec.batches.clone(), &mut state, &shared, &spec.catalog)?;
         if let Some(text) = opening {
             state.note(Level::Info, AuditEvent::SESSION_STARTED, None, text, clock.now(), &mut effects);
+        }
+        if let Some(text) = state.cramped(run.work.slot) {
+            state.note(Level::Warn, "cramped", None, text, clock.now(), &mut effects);
         }
         if let Some(plan) = plan
             && run.can_batch(&plan.nonce, &shared)

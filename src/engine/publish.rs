@@ -281,7 +281,7 @@ fn attempts(run: &RunState) -> [u64; 5] {
 /// Requests whose last attempt failed, by reason, most first.
 fn re_drives(run: &RunState) -> Vec<(String, u64)> {
     let mut by_reason: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for (_, redrive) in run.queue.redrives() {
+    for (_, redrive) in run.queue.redrives().iter() {
         *by_reason.entry(redrive.trouble.as_str()).or_default() += 1;
     }
     most_first(by_reason.into_iter().map(|(reason, n)| (reason.to_owned(), n)))

@@ -124,7 +124,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             let outcome = if refused { Outcome::Refused } else { Outcome::Succeeded };
             let model = run.sizes.model(no);
             run.ledger.settle(Answer { org, path: Route::Sync, model, outcome, usage, cost }, now.wall);
-            if let Some(trouble) = run.queue.last_trouble(no) {
+            if let Some(trouble) = run.queue.redrives().last_trouble(no) {
                 run.ledger.answered_again(trouble.as_str(), cost);
             }
             run.queue.answered(no);
@@ -294,7 +294,7 @@ fn failed(
     let closed = closed
         .map(|span| format!("{}: {error}: closed for {:.1} s (retry-after)", orgs[org.ix()].label, span.as_secs_f64()));
     let trip = orgs[org.ix()].breaker.failed(started, now.mono, settings, rng);
-    let wait = backoff(u32::from(run.queue.failed_attempts(no)), settings, rng);
+    let wait = backoff(u32::from(run.queue.redrives().failed_attempts(no)), settings, rng);
     let text = match trip {
         Trip::No => None,
         Trip::Opened { failures, wait } => Some(format!(
@@ -303,7 +303,7 @@ fn failed(
             wait.as_secs_f64()
         )),
     };
-    let n_broken = run.queue.n_broken(no) + u8::from(is_broken_answer(trouble, &error));
+    let n_broken = run.queue.redrives().n_broken(no) + u8::from(is_broken_answer(trouble, &error));
     let aside = (n_broken >= BROKEN_ANSWERS).then(|| {
         format!(
             "{}: request {} (from 0) got {n_broken} answers in a row that were none, each of them probably billed: {error}; \
@@ -314,7 +314,7 @@ fn failed(
     match &aside {
         Some(_) => {
             run.queue.set_aside(no, org, trouble, error.clone());
-            let attempts = run.queue.failed_attempts(no);
+            let attempts = run.queue.redrives().failed_attempts(no);
             effects.push(Effect::RecordReDrivable { run: slot, no, org, attempts, trouble, error });
         }
         None => run.queue.failed(no, org, trouble, error, now.mono + wait),

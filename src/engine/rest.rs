@@ -161,15 +161,16 @@ fn outage_over(outage: &Outage, limit: Option<Duration>, now: Mono) -> Option<St
 /// Comes to rest: leaves a trace of what is left, and says with which exit code.
 fn end(state: &mut State, slot: RunSlot, now: Mono, effects: &mut Vec<Effect>) {
     let run = &mut state.runs[slot.ix()];
-    let left =
-        run.queue.redrives().filter(|(_, redrive)| !redrive.journaled).map(|(no, redrive)| Effect::RecordReDrivable {
+    let left = run.queue.redrives().iter().filter(|(_, redrive)| !redrive.journaled).map(|(no, redrive)| {
+        Effect::RecordReDrivable {
             run: slot,
             no,
             org: redrive.org,
             attempts: redrive.attempts,
             trouble: redrive.trouble,
             error: redrive.error.clone(),
-        });
+        }
+    });
     effects.extend(left);
     let counts = run.queue.counts();
     run.status = if counts.open() == 0 { RunStatus::Finished } else { RunStatus::Incomplete };

@@ -31,6 +31,8 @@ pub struct EngineSpec {
     pub prior: Vec<OrgTotals>,
     /// What carries the calls of batches, and takes key material out of results; for runs that have batches.
     pub batches: Option<(Arc<dyn BatchTransport>, Scrubber)>,
+    /// How many calls may be out at once, over all orgs and whatever their caps are: what the process can open.
+    pub most_in_flight: u32,
     /// Seed of the jitter.
     pub seed: u64,
 }

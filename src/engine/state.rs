@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) preflight: Option<Preflight>,
     /// Health of the healthiest org that takes work.
     pub(crate) best_health: f64,
+    /// Calls that may be out at once, over all orgs, whatever their caps are.
+    pub(crate) most_in_flight: u32,
 }
 
 /// The limits of one organisation: its windows, its gate, its pace.
@@ -206,6 +208,7 @@ impl State {
             next_run: 0,
             preflight: None,
             best_health: 1.0,
+            most_in_flight: u32::MAX,
         }
     }
 
@@ -234,6 +237,22 @@ impl State {
             self.pools.iter().enumerate().map(of_pool).sum::<u64>()
         };
         Family::ALL.into_iter().filter(|family| run.queue.has(*family)).map(capacity).sum()
+    }
+
+    /// What to say where the caps of a run allow more than can be out.
+    pub(crate) fn cramped(&self, slot: RunSlot) -> Option<String> {
+        let (most, capacity) = (self.most_in_flight, self.capacity(slot));
+        (capacity > u64::from(most)).then(|| {
+            format!(
+                "no more than {most} calls go out at once, although the caps allow {capacity}: this process may not open \
+                 more files; `ulimit -n` raises that"
+            )
+        })
+    }
+
+    /// Calls that are being answered, of all runs over all orgs.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.orgs.iter().map(OrgState::in_flight).sum()
     }
 
     /// Adds a run and gives its slot.

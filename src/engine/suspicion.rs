@@ -33,14 +33,14 @@ pub(super) fn of_a_request(
     let trouble = Trouble::Account(account);
     let label = &state.orgs[org.ix()].label;
     let queue = &mut state.runs[run.ix()].queue;
-    if queue.failed_by_account(no) {
+    if queue.redrives().failed_by_account(no) {
         let text = format!(
             "{label}: request {} (from 0) was refused again by an org that answers others: {error}; set aside; send it \
              again from the requests screen, or by a resume",
             no.0
         );
         queue.set_aside(no, org, trouble, error.clone());
-        let attempts = queue.failed_attempts(no);
+        let attempts = queue.redrives().failed_attempts(no);
         // Into the journal at once: an operator who looks for it finds it, and may send it again.
         effects.push(Effect::RecordReDrivable { run, no, org, attempts, trouble, error });
         state.note(Level::Warn, "set-aside", None, text, now, effects);

@@ -115,6 +115,30 @@ impl Sizes for Requests {
     }
 }
 
+/// The facts of a run that nobody watches, on the sync path, without limits and without earlier sessions.
+pub fn first_session() -> RunFacts {
+    RunFacts {
+        run_id: "r".to_owned(),
+        dir: "d".to_owned(),
+        input: "i".to_owned(),
+        path: Route::Sync,
+        route_reason: "forced".to_owned(),
+        model: "claude-haiku-4-5".to_owned(),
+        opening: None,
+        embedded_api: false,
+        can_move: false,
+        pilot: None,
+        unattended: true,
+        prior: Default::default(),
+        prior_waits: Default::default(),
+        tariff: Vec::new(),
+        limits: Default::default(),
+        prior_wall: Duration::ZERO,
+        absent_orgs: Vec::new(),
+        prior_attempts: [0; 5],
+    }
+}
+
 /// A dispatcher without a shell.
 #[derive(Debug)]
 pub struct Core {
@@ -133,23 +157,9 @@ impl Core {
     pub fn add_run(&mut self, requests: Requests, family: Family, unattended: bool, now: Now) -> RunSlot {
         let facts = RunFacts {
             run_id: format!("run-{}", self.state.runs.len()),
-            dir: String::new(),
-            input: String::new(),
-            path: Route::Sync,
-            route_reason: String::new(),
             model: family.as_str().to_owned(),
-            opening: None,
-            embedded_api: false,
-            can_move: false,
-            pilot: None,
             unattended,
-            prior: Default::default(),
-            prior_waits: Default::default(),
-            tariff: Vec::new(),
-            limits: Default::default(),
-            prior_wall: Duration::ZERO,
-            absent_orgs: Vec::new(),
-            prior_attempts: [0; 5],
+            ..first_session()
         };
         let queue = Queue::new(vec![Place::Waiting; requests.0.len()], |_| family);
         self.state.add_run(facts, queue, Arc::new(requests), now.mono)

@@ -40,6 +40,11 @@ impl Counts {
         self.re_drivable + self.unsent
     }
 
+    /// Whether every request was answered from the cache, and there was one.
+    pub fn all_cached(&self) -> bool {
+        self.cached > 0 && self.cached == self.total
+    }
+
     /// The counter of an outcome.
     pub fn of(&self, outcome: Outcome) -> u64 {
         match outcome {

@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::finished::{RunFinished, count_fields};
 use super::sink::Sink;
-use super::summary::RunFinished;
 use crate::engine::EngineHandle;
 use crate::model::snapshot::{Condition, OrgView, RunView};
-use crate::model::{Level, Notice, RunStatus, Snapshot};
+use crate::model::{Counts, Level, Notice, RunStatus, Snapshot};
 
 /// How much is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +61,8 @@ struct Progress<'s> {
     at_ms: i64,
     status: RunStatus,
     reason: Option<&'s str>,
-    n_total: u64,
-    n_cached: u64,
-    n_succeeded: u64,
-    n_refused: u64,
-    n_invalid: u64,
-    n_re_drivable: u64,
-    n_unsent: u64,
+    #[serde(flatten, serialize_with = "count_fields")]
+    counts: Counts,
     n_in_flight: u64,
     n_possibly_charged: u64,
     rate_per_s: f64,
@@ -137,20 +132,13 @@ fn started<'s>(snapshot: &'s Snapshot, run: &'s RunView) -> Event<'s> {
 }
 
 fn progress<'s>(snapshot: &'s Snapshot, run: &'s RunView) -> Event<'s> {
-    let counts = &run.counts;
     Event::Progress(Progress {
         run_id: &run.run_id,
         at_ms: snapshot.at.0,
         status: run.status,
         reason: run.reason.as_deref(),
-        n_total: counts.total,
-        n_cached: counts.cached,
-        n_succeeded: counts.succeeded,
-        n_refused: counts.refused,
-        n_invalid: counts.invalid,
-        n_re_drivable: counts.re_drivable,
-        n_unsent: counts.unsent,
-        n_in_flight: counts.in_flight,
+        counts: run.counts,
+        n_in_flight: run.counts.in_flight,
         n_possibly_charged: run.n_possibly_charged,
         rate_per_s: run.rate,
         eta_s: run.eta_ms.map(|ms| ms as f64 / 1e3),

@@ -4,12 +4,14 @@
 //! Everything is made from [`crate::model::Snapshot`]s. A reader that is slow or gone never slows the engine: lines go
 //! through [`sink::Sink`], which drops and counts what a blocked reader does not take.
 
+pub mod finished;
 pub mod json;
 pub mod plain;
 pub mod review;
 pub mod sink;
 pub mod summary;
 pub mod text;
+pub mod words;
 
 #[cfg(test)]
 pub(crate) mod fixtures;

@@ -1,207 +1,12 @@
-//! What a run came to: the facts as one value ([`RunFinished`], the last NDJSON line), and the text that is left on
-//! the normal screen.
+//! What came of the runs of a session: the text that is left on the normal screen.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-use serde::{Deserialize, Serialize};
 
 use super::format;
 use super::text::{fit, fit_right, harmless};
-use crate::model::snapshot::{BatchesView, Condition, OrgTotals, OrgView, RunView};
-use crate::model::{Counts, RunStatus, Snapshot};
-
-/// The facts of a run at its end: the last line of `--json`, and what `fandeck report --json` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunFinished {
-    /// Always `run-finished`.
-    pub event: String,
-    /// Id of the run.
-    pub run_id: String,
-    /// Its directory.
-    pub run_dir: String,
-    /// Its input, as the operator named it.
-    pub input: String,
-    /// `finished` or `incomplete`, or where it was when its process left.
-    pub status: RunStatus,
-    /// Requests in the input. The six counts that follow add up to it.
-    pub n_total: u64,
-    /// Answered from the cache.
-    pub n_cached: u64,
-    /// Answered.
-    pub n_succeeded: u64,
-    /// Answered by a refusal or by nothing.
-    pub n_refused: u64,
-    /// Called wrong by the API.
-    pub n_invalid: u64,
-    /// Tried, and to be sent again.
-    pub n_re_drivable: u64,
-    /// Never tried to the end.
-    pub n_unsent: u64,
-    /// Attempts that may have been billed although no answer arrived.
-    pub n_possibly_charged: u64,
-    /// Attempts that failed and had to be made again, by reason, over all sessions.
-    #[serde(default)]
-    pub re_driven: BTreeMap<String, u64>,
-    /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
-    #[serde(default)]
-    pub attempts: [u64; 5],
-    /// Seconds in which the run was running, over all sessions.
-    pub wall_s: f64,
-    /// Seconds in this session.
-    pub session_wall_s: f64,
-    /// Dollars, over all sessions.
-    pub cost_usd: f64,
-    /// `sync` or `batch`.
-    pub path: String,
-    /// The rule that chose the path.
-    pub route_reason: String,
-    /// Per org, in the order of the configuration.
-    pub orgs: Vec<OrgFinished>,
-    /// Sub-batches over the whole run.
-    pub sub_batches: SubBatches,
-    /// Exit code of the process; `null` in a report of a run that goes on.
-    pub exit_code: Option<u8>,
-}
-
-/// What an org did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OrgFinished {
-    /// Its name.
-    pub label: String,
-    /// Usable answers.
-    pub n_ok: u64,
-    /// 429s, both kinds.
-    pub n_429: u64,
-    /// 5xx, overload included.
-    pub n_5xx: u64,
-    /// Highest number in flight at once.
-    pub in_flight_peak: u32,
-    /// Sum of its windows at the end.
-    pub window: u32,
-    /// Billed input tokens.
-    pub tokens_in: u64,
-    /// Billed output tokens.
-    pub tokens_out: u64,
-    /// Dollars.
-    pub cost_usd: f64,
-}
-
-/// Sub-batches of a run; all zero on the sync path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct SubBatches {
-    /// Created.
-    pub created: u64,
-    /// Ended.
-    pub ended: u64,
-    /// Canceled because they were stuck.
-    pub stuck_canceled: u64,
-}
-
-impl SubBatches {
-    fn of(batches: &BatchesView) -> SubBatches {
-        SubBatches {
-            created: u64::from(batches.created),
-            ended: u64::from(batches.ended),
-            stuck_canceled: u64::from(batches.stuck_canceled),
-        }
-    }
-}
-
-impl From<(&Snapshot, &RunView, u8)> for RunFinished {
-    fn from((snapshot, run, exit_code): (&Snapshot, &RunView, u8)) -> RunFinished {
-        let counts = &run.counts;
-        RunFinished {
-            event: "run-finished".to_owned(),
-            run_id: run.run_id.clone(),
-            run_dir: run.dir.clone(),
-            input: run.input.clone(),
-            status: run.status,
-            n_total: counts.total,
-            n_cached: counts.cached,
-            n_succeeded: counts.succeeded,
-            n_refused: counts.refused,
-            n_invalid: counts.invalid,
-            n_re_drivable: counts.re_drivable,
-            n_unsent: counts.unsent,
-            n_possibly_charged: run.n_possibly_charged,
-            re_driven: run.re_driven.iter().cloned().collect(),
-            attempts: run.attempts,
-            wall_s: seconds(run.wall_ms),
-            session_wall_s: seconds(run.session_wall_ms),
-            cost_usd: run.cost.usd(),
-            path: run.path.as_str().to_owned(),
-            route_reason: run.route_reason.clone(),
-            orgs: snapshot
-                .orgs
-                .iter()
-                .map(OrgFinished::from)
-                .chain(run.absent_orgs.iter().map(|(label, totals)| OrgFinished::new(label, totals, 0)))
-                .collect(),
-            sub_batches: run.batches.as_ref().map(|batches| SubBatches::of(batches)).unwrap_or_default(),
-            exit_code: Some(exit_code),
-        }
-    }
-}
-
-impl From<&OrgView> for OrgFinished {
-    fn from(org: &OrgView) -> OrgFinished {
-        OrgFinished::new(&org.label, &org.totals, org.window())
-    }
-}
-
-impl OrgFinished {
-    /// From what an org did, and the sum of its windows.
-    pub fn new(label: &str, totals: &OrgTotals, window: u32) -> OrgFinished {
-        OrgFinished {
-            label: label.to_owned(),
-            n_ok: totals.n_ok,
-            n_429: totals.n_429(),
-            n_5xx: totals.n_5xx + totals.n_overloaded,
-            in_flight_peak: totals.in_flight_peak,
-            window,
-            tokens_in: totals.tokens_in,
-            tokens_out: totals.tokens_out,
-            cost_usd: totals.cost.usd(),
-        }
-    }
-}
-
-fn seconds(ms: u64) -> f64 {
-    ms as f64 / 1e3
-}
-
-/// The counts in words, those that are zero left out except for `succeeded`. Those of the open ones that are in batches at the
-/// API were sent, and are told apart.
-pub fn outcomes(counts: &Counts, in_batches: u64) -> String {
-    let named = [
-        (counts.cached, "cached", false),
-        (counts.succeeded, "succeeded", counts.cached == 0),
-        (counts.refused, "refused", false),
-        (counts.invalid, "invalid", false),
-        (counts.re_drivable, "re-drivable", false),
-        (in_batches, "in batches at the API", false),
-        (counts.unsent.saturating_sub(in_batches), "unsent", false),
-    ];
-    let shown = named.iter().filter(|(n, _, always)| *n > 0 || *always);
-    shown.map(|(n, name, _)| format!("{} {name}", format::count(*n))).collect::<Vec<_>>().join(" · ")
-}
-
-/// Attempts that were made again, by reason, and how many attempts requests took, in words.
-pub fn re_driven<'r>(reasons: impl Iterator<Item = (&'r str, u64)>, attempts: &[u64; 5]) -> String {
-    let mut text =
-        reasons.map(|(why, n)| format!("{} {}", format::count(n), harmless(why))).collect::<Vec<_>>().join(" · ");
-    let again: Vec<String> = ["second", "third", "fourth", "fifth or later"]
-        .iter()
-        .zip(attempts.iter().skip(1))
-        .filter(|(_, n)| **n > 0)
-        .map(|(which, n)| format!("{} at the {which}", format::count(*n)))
-        .collect();
-    if !again.is_empty() {
-        let _ = write!(text, "; answered {} attempt", again.join(", "));
-    }
-    text
-}
+use super::words::{exit_meaning, limit_to_raise, outcomes, re_driven};
+use crate::model::Snapshot;
+use crate::model::snapshot::{Condition, OrgView, RunView};
 
 /// The text for the normal screen: what came of every run, per org, and how to go on. Ends with a line end.
 pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
@@ -216,25 +21,9 @@ pub fn text(snapshot: &Snapshot, exit_code: u8) -> String {
     for run in &snapshot.runs {
         how_to_go_on(&mut out, run);
     }
-    let all_cached = snapshot.runs.iter().all(|run| run.counts.cached > 0 && run.counts.cached == run.counts.total);
+    let all_cached = snapshot.runs.iter().all(|run| run.counts.all_cached());
     line(&mut out, "exit", &format!("{exit_code}, {}", exit_meaning(exit_code, all_cached)));
     out
-}
-
-/// What an exit code says, in words; `all_cached` when every answer came from the cache.
-pub fn exit_meaning(exit_code: u8, all_cached: bool) -> &'static str {
-    match exit_code {
-        0 if all_cached => "every request was answered from the cache",
-        0 => "every request succeeded",
-        2 => "nothing was sent",
-        3 => "finished, some requests are invalid or refused",
-        4 => "incomplete, can be resumed",
-        5 => "the run directory is owned by another process",
-        129 => "ended by SIGHUP, can be resumed",
-        130 => "ended by Ctrl-C, can be resumed",
-        143 => "ended by SIGTERM, can be resumed",
-        _ => "internal error",
-    }
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
@@ -366,16 +155,6 @@ fn how_to_go_on(out: &mut String, run: &RunView) {
     }
 }
 
-/// The option that raises the limit which ended a run, by the reason that the run has kept; without it a resume would end at
-/// once.
-pub fn limit_to_raise(reason: Option<&str>) -> Option<&'static str> {
-    let reason = reason?;
-    let of = |limit: &str| reason.contains(&format!("would pass {limit} of "));
-    [("max-cost", "--max-cost"), ("max-requests", "--max-requests")]
-        .into_iter()
-        .find_map(|(limit, option)| of(limit).then_some(option))
-}
-
 /// The path as a shell takes it: in single quotes when it holds anything but plain characters.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
@@ -389,26 +168,8 @@ fn quoted(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Counts, RunStatus};
     use crate::report::fixtures;
-
-    #[test]
-    fn the_counts_of_the_final_line_add_up_to_the_total() {
-        for (name, snapshot) in fixtures::all() {
-            for run in &snapshot.runs {
-                let end = RunFinished::from((&snapshot, run, run.counts.exit_code()));
-                let sum =
-                    end.n_cached + end.n_succeeded + end.n_refused + end.n_invalid + end.n_re_drivable + end.n_unsent;
-                assert_eq!(sum, end.n_total, "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_final_line_has_the_documented_fields() {
-        let snapshot = fixtures::finished();
-        let end = RunFinished::from((&snapshot, &snapshot.runs[0], 3));
-        insta::assert_snapshot!(serde_json::to_string_pretty(&end).unwrap());
-    }
 
     #[test]
     fn a_finished_run_is_summed_up_with_its_orgs_and_its_export() {
@@ -427,9 +188,6 @@ mod tests {
         snapshot.runs[0].reason = Some("the next request would pass per-day-usd of $7.00: …".into());
         let told = text(&snapshot, 4);
         assert!(told.contains("that are left, once that limit is higher or its day is over"), "{told}");
-        assert_eq!(limit_to_raise(Some("would pass max-requests of 7: …")), Some("--max-requests"));
-        assert_eq!(limit_to_raise(Some("would pass per-day-usd of $7.00: …")), None);
-        assert_eq!(limit_to_raise(Some("stopped by the operator")), None);
     }
 
     #[test]
@@ -461,7 +219,7 @@ mod tests {
     #[test]
     fn what_is_in_batches_is_harvested_by_a_resume_unless_its_api_ends_with_this_process() {
         let mut snapshot = fixtures::batches();
-        snapshot.runs[0].status = crate::model::RunStatus::Incomplete;
+        snapshot.runs[0].status = RunStatus::Incomplete;
         let n = format::count(snapshot.runs[0].n_in_batches());
         let told = text(&snapshot, 4);
         assert!(

@@ -14,6 +14,7 @@ mod crash;
 mod directories;
 mod disk;
 mod input;
+mod limits;
 mod money;
 mod pipes;
 mod plan;

@@ -43,7 +43,8 @@ fn a_run_ends_with_every_figure_in_its_final_line_and_the_report_repeats_it() {
     for org in line["orgs"].as_array().unwrap() {
         let seen = stats.org(org["label"].as_str().unwrap()).unwrap();
         assert!(u64::from(seen.in_flight_peak) <= org["in_flight_peak"].as_u64().unwrap(), "{org}");
-        assert!(org["window"].as_u64().unwrap() > 0);
+        // An org whose models are told late may have been given none of so few requests.
+        assert_eq!(org["window"].as_u64().unwrap() > 0, org["n_ok"].as_u64().unwrap() > 0, "{org}");
     }
     assert_eq!((stats.bodies_accepted, stats.bodies_accepted_twice), (60, 0));
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake};
-use std::time::Duration;
 
 use fandeck::api::transport::{ReplyFuture, SightFuture};
 use fandeck::api::{Call, Transport};
 use fandeck::catalog::Catalog;
+use fandeck::engine::testing::first_session;
 use fandeck::engine::{DayClaim, DayGrant, EngineHandle, EngineSpec, RunEnd, RunFacts, RunSpec, Started, start};
 use fandeck::model::{
     Command, DispatchSettings, Family, Money, OrgId, OrgSpec, Route, RunSlot, RunStatus, Snapshot, Wall, WireSettings,
@@ -76,6 +76,7 @@ impl World {
             catalog: Arc::new(Catalog::builtin()),
             prior: Vec::new(),
             batches: None,
+            most_in_flight: u32::MAX,
             seed: 5,
         };
         let mut spec = RunSpec {
@@ -155,23 +156,9 @@ fn run_file(input: &Input, path: &Path) -> RunFile {
 fn facts(run: &RunFile) -> RunFacts {
     RunFacts {
         run_id: run.run_id.clone(),
-        dir: String::new(),
         input: run.input.named.clone(),
-        path: Route::Sync,
         route_reason: run.route_reason.clone(),
-        model: "claude-haiku-4-5".to_owned(),
-        opening: None,
-        embedded_api: false,
-        can_move: false,
-        pilot: None,
-        unattended: true,
-        prior: Default::default(),
-        prior_waits: Default::default(),
-        tariff: Vec::new(),
-        limits: Default::default(),
-        prior_wall: Duration::ZERO,
-        absent_orgs: Vec::new(),
-        prior_attempts: [0; 5],
+        ..first_session()
     }
 }
 

@@ -2,18 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{DemoArgs, DriveArgs, ExportArgs, ExportFormat, PathArg, ResumeArgs};
 use crate::cli::books::{books, tariff};
+use crate::cli::demo::DemoArgs;
+use crate::cli::export::{ExportArgs, ExportFormat};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::launch::{Indexed, Ready, store_failure};
+use crate::cli::options::{DriveArgs, PathArg};
 use crate::cli::price::Price;
+use crate::cli::resume::ResumeArgs;
 use crate::cli::setup::{Setup, runs_dir};
 use crate::cli::simulated::Simulated;
 use crate::cli::{demo as demo_command, export as export_command, report as report_command, resume as resume_command};
 use crate::model::books::Limits;
 use crate::report::format;
-use crate::report::summary::limit_to_raise;
+use crate::report::words::limit_to_raise;
 use crate::store::{RunFile, delete_run, forget_run};
 use crate::tui::backstage::{Assessment, Attached, RunLimit};
 
@@ -30,7 +33,7 @@ fn resume_args(dir: &Path, re_drive: bool, config: Option<PathBuf>) -> ResumeArg
         path: PathArg::default(),
         accept_changed_input: false,
         accept_lost_results: false,
-        drive: DriveArgs { config, ..DriveArgs::default() },
+        drive: DriveArgs::of_config(config),
     }
 }
 

@@ -278,10 +278,12 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
         // Nobody sees the run any more: it is stopped, so that it can be resumed.
         Ok(TuiExit::Broken) | Err(_) => by_signal.note(1),
     }
+    let mut leaving = Signals::listen()?;
     let driving = tokio::select! {
+        biased;
         driving = console.0.driven.take() => driving,
         // A disk that takes nothing holds up the end of a run, and not that of who left it.
-        code = Signals::listen()?.wait() => {
+        code = leaving.wait() => {
             by_signal.note(code);
             None
         }

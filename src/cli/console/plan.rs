@@ -6,15 +6,16 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use crate::cli::args::{PathArg, ResumeArgs, RunArgs};
 use crate::cli::audit::facts;
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::kept_index::KeptIndex;
 use crate::cli::launch::{Indexed, Ready, Specs, store_failure, with_cache};
+use crate::cli::options::PathArg;
 use crate::cli::pilot::Pilot;
 use crate::cli::planned::{Ground, Work};
-use crate::cli::run::{NewRun, asked, expected_open, new_dir, plan_of, remember};
+use crate::cli::resume::ResumeArgs;
+use crate::cli::run::{NewRun, RunArgs, asked, expected_open, new_dir, plan_of, remember};
 use crate::cli::setup::{Setup, catalog, settings};
 use crate::cli::{gate, planner, resume};
 use crate::config::Overrides;
@@ -73,9 +74,9 @@ impl PlannedRun {
 /// What the API will refuse in the input, and what a prompt cache would save.
 pub(super) fn audit(planned: &PlannedRun) -> Result<Vec<Finding>, String> {
     let args = &planned.args;
-    let orgs = args.drive.orgs.clone().unwrap_or_default();
+    let orgs = args.drive.planning.orgs.clone().unwrap_or_default();
     let found = || {
-        let settings = settings(args.drive.config.as_deref(), &Overrides { orgs, ..Overrides::default() })?;
+        let settings = settings(args.drive.planning.config.as_deref(), &Overrides { orgs, ..Overrides::default() })?;
         let catalog = catalog(settings.catalog_file.as_deref())?;
         audit_file(&args.input, &facts(&settings, &catalog), &mut |_| {}).map_err(Failure::usage)
     };
@@ -104,13 +105,13 @@ fn as_ordered(args: &RunArgs, order: &LaunchOrder) -> RunArgs {
         PathChoice::Sync => PathArg::Sync,
         PathChoice::Batch => PathArg::Batch,
     };
-    args.drive.cost_pref = Some(order.cost_pref.to_string());
+    args.drive.planning.cost_pref = Some(order.cost_pref.to_string());
     if let Some(deadline) = order.deadline {
         args.drive.deadline = deadline.map(|by| format!("{}s", by.as_secs().max(1)));
     }
-    args.drive.procs = Some(order.procs);
-    args.drive.sub_batch_size = Some(order.sub_batch_size);
-    args.drive.orgs = Some(order.orgs.clone());
+    args.drive.planning.procs = Some(order.procs);
+    args.drive.planning.sub_batch_size = Some(order.sub_batch_size);
+    args.drive.planning.orgs = Some(order.orgs.clone());
     args
 }
 

@@ -2,17 +2,18 @@
 
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
+
 use crate::catalog::Catalog;
-use crate::config::{Overrides, Settings};
+use crate::config::Settings;
 use crate::model::Scrubber;
 use crate::plan::Plan;
 use crate::store::{Last, stamp};
 use crate::tui::screens::planner::Draft;
 
-use super::args::{DriveArgs, PlanArgs, RunArgs, ShowArgs};
 use super::console::{self, PlannedRun};
 use super::deadline;
 use super::drive::{Shown, runtime};
@@ -20,16 +21,62 @@ use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{index, with_cache};
 use super::logging::Logging;
+use super::options::{DriveArgs, PathArg, PlanningArgs, ShowArgs};
 use super::out;
 use super::pilot::pilot;
 use super::planned::{Asked, Ground, Work, until};
 use super::planner::{self, Planned};
-use super::run::expected_open;
+use super::run::{RunArgs, expected_open};
 use super::setup::{catalog, settings};
+
+/// `fandeck plan`. It needs neither keys nor the network, but for `--pilot`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlanArgs {
+    /// The file of requests; without it, --n and --model say what is to be sent
+    #[arg(value_name = "INPUT")]
+    pub input: Option<PathBuf>,
+    /// How many requests; beside an input, as many of its kind
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=u64::from(u32::MAX)))]
+    pub n: Option<u64>,
+    /// The model; beside an input, instead of its own
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Which way the requests go
+    #[arg(long, value_enum, default_value_t)]
+    pub path: PathArg,
+    /// By when it must be done: 90m, 6h, or an RFC 3339 time
+    #[arg(long, value_name = "DURATION|TIME")]
+    pub deadline: Option<String>,
+    /// What it is made by
+    #[command(flatten)]
+    pub planning: PlanningArgs,
+    /// Input tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_in: Option<f64>,
+    /// Output tokens of a request, instead of what is measured or assumed
+    #[arg(long, value_name = "N")]
+    pub tokens_out: Option<f64>,
+    /// Send so many of the input's requests now (100 unless N is given), at full price, and plan with what they measure.
+    /// Their answers count: `fandeck resume` on the run directory sends the rest
+    #[arg(long, value_name = "N", requires = "input", num_args = 0..=1, default_missing_value = "100")]
+    pub pilot: Option<u32>,
+    /// The run directory of a pilot; without it, a new one under the user's data directory
+    #[arg(long, value_name = "DIR", requires = "pilot")]
+    pub run_dir: Option<PathBuf>,
+    /// Launch a pilot without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// No screen: print the plan. Chosen by itself when there is no terminal
+    #[arg(long)]
+    pub headless: bool,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Plans, and prints the plan.
 pub(crate) fn plan(args: &PlanArgs) -> Outcome {
-    let settings = settings(args.config.as_deref(), &overrides(args))?;
+    let settings = settings(args.planning.config.as_deref(), &args.planning.overrides())?;
     let catalog = catalog(settings.catalog_file.as_deref())?;
     let asked = asked(args)?;
     if args.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
@@ -51,7 +98,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome {
     if args.model.is_some() {
         work.groups.iter_mut().for_each(|group| group.model.clone_from(&model));
     }
-    let labels = args.orgs.clone().unwrap_or_default();
+    let labels = args.planning.orgs.clone().unwrap_or_default();
     let ground = Ground::of_settings(&settings, &catalog, &labels);
     print(&ground.plan(&work, &model, &asked), args.json)
 }
@@ -69,9 +116,9 @@ pub(crate) fn print(plan: &Plan, json: bool) -> Outcome {
 
 /// A plan of nothing but numbers, to turn its knobs beside a run: of as many requests of the model as the run has.
 pub(crate) fn what_if(config: Option<&Path>, model: Option<&str>, n: Option<u64>) -> Result<Draft, Failure> {
-    let args =
-        PlanArgs { n, model: model.map(str::to_owned), config: config.map(Path::to_owned), ..PlanArgs::default() };
-    let settings = settings(config, &overrides(&args))?;
+    let planning = PlanningArgs::of_config(config.map(Path::to_owned));
+    let args = PlanArgs { n, model: model.map(str::to_owned), planning, ..PlanArgs::default() };
+    let settings = settings(config, &args.planning.overrides())?;
     let catalog = catalog(settings.catalog_file.as_deref())?;
     Ok(planned(&args, &settings, &Arc::new(catalog), &asked(&args)?)?.draft)
 }
@@ -81,7 +128,7 @@ fn screen(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: &
     let planned = planned(args, settings, catalog, asked)?;
     let scrubber = Scrubber::new(settings.orgs.iter().map(|org| &org.key));
     let logging = Logging::start(Front::Screen, &settings.log_dir, "console".as_ref(), scrubber)?;
-    let config = args.config.clone();
+    let config = args.planning.config.clone();
     let shown = Shown { front: Front::Screen, show: ShowArgs::default(), config };
     runtime()?.block_on(console::show(console::Opening::Plan(Box::new(planned)), &shown, &logging))
 }
@@ -99,7 +146,7 @@ fn planned(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: 
         (None, Some(model), _) => model.to_owned(),
         (None, None, first) => first.map_or("unknown", |info| info.id.as_str()).to_owned(),
     };
-    let labels = args.orgs.clone().unwrap_or_default();
+    let labels = args.planning.orgs.clone().unwrap_or_default();
     let ground = Ground::of_settings(settings, catalog, &labels);
     let run = args.input.as_ref().filter(|_| args.n.is_none() && args.model.is_none()).map(|input| as_run(args, input));
     if args.model.is_some() {
@@ -114,30 +161,8 @@ fn planned(args: &PlanArgs, settings: &Settings, catalog: &Arc<Catalog>, asked: 
 
 /// The run that a plan of an input is launched as.
 fn as_run(args: &PlanArgs, input: &Path) -> RunArgs {
-    let drive = DriveArgs {
-        cap: args.cap,
-        max_open_sub_batches: args.max_open_sub_batches,
-        deadline: args.deadline.clone(),
-        cache_dir: args.cache_dir.clone(),
-        no_cache: args.no_cache,
-        config: args.config.clone(),
-        ..DriveArgs::default()
-    };
+    let drive = DriveArgs { planning: args.planning.clone(), deadline: args.deadline.clone(), ..DriveArgs::default() };
     RunArgs { input: input.to_owned(), run_dir: None, path: args.path, drive }
-}
-
-fn overrides(args: &PlanArgs) -> Overrides {
-    Overrides {
-        procs: args.procs,
-        cap: args.cap,
-        sub_batch_size: args.sub_batch_size,
-        max_open_sub_batches: args.max_open_sub_batches,
-        cost_pref: args.cost_pref.clone(),
-        orgs: args.orgs.clone().unwrap_or_default(),
-        cache_dir: args.cache_dir.clone(),
-        no_cache: args.no_cache,
-        ..Overrides::default()
-    }
 }
 
 fn asked(args: &PlanArgs) -> Result<Asked, Failure> {

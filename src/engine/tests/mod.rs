@@ -12,8 +12,8 @@ use std::time::Duration;
 use crate::model::snapshot::Condition;
 use crate::model::{
     AccountTrouble, ApiError, Bucket, Command, CommandOutcome, DispatchSettings, Family, LimitKind, Money, Mono, Now,
-    OrgId, OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot, RunStatus, Secret, Trouble, Usage,
-    Verdict, Wall,
+    OrgId, OrgSpec, Outcome, RateLimits, RequestNo, RetryAfter, RunSlot, RunStatus, Secret, Trouble, Usage, Verdict,
+    Wall,
 };
 use crate::store::Record;
 
@@ -25,6 +25,7 @@ use crate::engine::publish::Publisher;
 use crate::engine::queue::{Place, Queue};
 use crate::engine::reduce::reduce;
 use crate::engine::state::State;
+use crate::engine::testing::first_session;
 
 /// A dispatcher without a shell: time moves when the test says so.
 struct Desk {
@@ -52,29 +53,6 @@ fn org(label: &str, cap: u32) -> OrgSpec {
     }
 }
 
-fn facts(unattended: bool) -> RunFacts {
-    RunFacts {
-        run_id: "r".to_owned(),
-        dir: "d".to_owned(),
-        input: "i".to_owned(),
-        path: Route::Sync,
-        route_reason: "forced".to_owned(),
-        model: "claude-haiku-4-5".to_owned(),
-        opening: None,
-        embedded_api: false,
-        can_move: true,
-        pilot: None,
-        unattended,
-        prior: Default::default(),
-        prior_waits: Default::default(),
-        tariff: Vec::new(),
-        limits: Default::default(),
-        prior_wall: Duration::ZERO,
-        absent_orgs: Vec::new(),
-        prior_attempts: [0; 5],
-    }
-}
-
 impl Desk {
     fn new(caps: &[u32], runs: &[usize], settings: DispatchSettings, unattended: bool) -> Desk {
         let mut desk = Desk::bare(caps, runs, settings, unattended);
@@ -88,7 +66,8 @@ impl Desk {
         let mut state = State::new(&orgs, settings, 1);
         for n in runs {
             let queue = Queue::new(vec![Place::Waiting; *n], |_| Family::Haiku);
-            state.add_run(facts(unattended), queue, Arc::new(Uniform { bytes: 400, max_tokens: 16 }), Mono::ZERO);
+            let facts = RunFacts { can_move: true, unattended, ..first_session() };
+            state.add_run(facts, queue, Arc::new(Uniform { bytes: 400, max_tokens: 16 }), Mono::ZERO);
         }
         Desk {
             state,

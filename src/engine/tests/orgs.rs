@@ -11,6 +11,26 @@ fn an_org_that_has_not_answered_yet_is_sent_a_few_calls_only() {
 }
 
 #[test]
+fn no_more_calls_go_out_than_the_process_can_have_whatever_the_caps_are() {
+    let mut desk = Desk::bare(&[100, 100], &[500], DispatchSettings::default(), true);
+    assert_eq!(desk.state.cramped(RUN), None);
+    desk.state.most_in_flight = 5;
+    let told = desk.state.cramped(RUN).unwrap();
+    assert!(told.contains("no more than 5 calls") && told.contains("the caps allow 200"), "{told}");
+    desk.feed(vec![]);
+    let mut both = [false; 2];
+    for _ in 0..200 {
+        desk.wait(Duration::from_secs(1));
+        assert_eq!(desk.flying.len(), 5);
+        both = [A, B].map(|org| both[org.ix()] || desk.flying_on(org) > 0);
+        desk.end(0, ok(), RateLimits::default(), RetryAfter::Absent);
+    }
+    assert_eq!(both, [true, true]);
+    desk.finish();
+    assert_eq!(desk.counts().succeeded, 500);
+}
+
+#[test]
 fn l4_while_an_org_is_closed_by_retry_after_nothing_goes_out_and_the_screen_counts_down() {
     let mut desk = Desk::headless(&[20], 100);
     desk.end_all(&ok());

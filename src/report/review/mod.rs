@@ -24,8 +24,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::finished::RunFinished;
 use super::format;
-use super::summary::{RunFinished, exit_meaning};
+use super::words::exit_meaning;
 use crate::model::books::Books;
 use crate::model::{Money, Wall};
 
@@ -93,8 +94,7 @@ impl Review {
 
     /// What there is to say when the journal holds fewer outcomes than the state counts.
     fn missing(&self) -> Option<String> {
-        let RunFinished { n_succeeded, n_refused, n_invalid, n_cached, .. } = &self.run;
-        let counted = n_succeeded + n_refused + n_invalid + n_cached;
+        let counted = self.run.counts.done();
         (self.n_in_journal < counted).then(|| {
             format!(
                 "the journal holds {} outcomes of the {} that state.json counts: it was cut or is damaged, and a \
@@ -122,10 +122,7 @@ impl Review {
     /// The exit code with what it means; a run that goes on has none, whatever its counts would come to now.
     pub fn exit(&self) -> String {
         match self.run.exit_code {
-            Some(code) => format!(
-                "{code}, {}",
-                exit_meaning(code, self.run.n_cached > 0 && self.run.n_cached == self.run.n_total)
-            ),
+            Some(code) => format!("{code}, {}", exit_meaning(code, self.run.counts.all_cached())),
             None => "none yet: it goes on".to_owned(),
         }
     }

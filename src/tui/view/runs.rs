@@ -9,7 +9,7 @@ use ratatui::text::Span;
 
 use crate::model::RunStatus;
 use crate::report::text::{cut, fit, fit_right, harmless, wrap};
-use crate::report::{format, summary};
+use crate::report::{format, words};
 use crate::tui::action::Action;
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
 use crate::tui::screens::runs::is_shown;
@@ -261,7 +261,7 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
     let mut lines = vec![
         ("run", facts.run_id.clone()),
         ("directory", run.dir.display().to_string()),
-        ("outcomes", summary::outcomes(&facts.counts, facts.in_batches)),
+        ("outcomes", words::outcomes(&facts.counts, facts.in_batches)),
     ];
     if let Some(owner) = &facts.owner {
         lines.push(("owner", format!("heartbeat {} ago · {owner}", format::age(facts.heartbeat_ms))));
@@ -307,7 +307,7 @@ fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
             0 => format!("the {left} that are left"),
             n => format!("the {} in batches and the {left} unsent", format::count(n)),
         };
-        if summary::limit_to_raise(facts.reason.as_deref()).is_some() {
+        if words::limit_to_raise(facts.reason.as_deref()).is_some() {
             return format!("{resume} asks for a higher limit and goes on with {left} · {export} exports");
         }
         format!("{resume} goes on with {left} · {export} exports what is there")

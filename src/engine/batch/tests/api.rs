@@ -1,4 +1,4 @@
-//! The API of the world: takes creates, shows batches, lets them end, and hands out results.
+//! The API of the world: answers requests, takes creates, shows batches, lets them end, and hands out results.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,12 +6,43 @@ use std::time::Duration;
 use super::world::{HOUR, RUN, SECOND, Theirs, Weather, World, error, with_error};
 use crate::api::batches::{BatchCounts, BatchFailure, CreateOutcome, CreateReply, MessageBatch, ProcessingStatus};
 use crate::engine::batch::act::{Happened, Harvest, HarvestedRow, Token};
-use crate::model::{AccountTrouble, LimitKind, OrgId, Outcome, RequestNo, RetryAfter, Trouble, Usage};
+use crate::engine::event::{Attempt, Event};
+use crate::model::{
+    AccountTrouble, LimitKind, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, Trouble, Usage, Verdict,
+};
 use crate::store::Record;
 
 use super::world::Due;
 
 impl World {
+    pub(super) fn send(&mut self, no: RequestNo, org: OrgId) {
+        let invalid = self.invalid.contains(&no);
+        if !invalid {
+            *self.paid.entry(no).or_default() += 1;
+        }
+        self.on_sync.insert(no);
+        let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+        let verdict = match invalid {
+            true => Verdict::Invalid(error("invalid_request_error")),
+            false => Verdict::Answered { refused: false, usage },
+        };
+        let record = Record { run: RUN, no, outcome: verdict.outcome(), line: Vec::new(), cache: None };
+        let attempt = Attempt {
+            run: RUN,
+            no,
+            org,
+            started: self.now,
+            latency: SECOND,
+            verdict,
+            limits: RateLimits::default(),
+            retry_after: RetryAfter::Absent,
+            organization: None,
+            cost: self.cost + self.cost,
+            record: Some(record),
+        };
+        self.at(SECOND, Due::Event(Event::Attempted(Box::new(attempt))));
+    }
+
     pub(super) fn look_at_the_api(&mut self) {
         for org in (0..3).map(OrgId) {
             let open = self.batches.iter().filter(|batch| batch.org == org && !self.has_ended(batch)).count() as u32;

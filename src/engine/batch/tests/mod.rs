@@ -3,6 +3,7 @@
 mod api;
 mod crash;
 mod money;
+mod process;
 mod trouble;
 mod world;
 

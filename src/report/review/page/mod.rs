@@ -46,15 +46,15 @@ pub fn page(review: &Review) -> String {
 }
 
 fn tiles(out: &mut String, review: &Review) {
-    let (run, economy) = (&review.run, &review.economy);
-    let mut tiles = vec![("requests", format::count(run.n_total)), ("succeeded", format::count(run.n_succeeded))];
+    let (run, counts, economy) = (&review.run, &review.run.counts, &review.economy);
+    let mut tiles = vec![("requests", format::count(counts.total)), ("succeeded", format::count(counts.succeeded))];
     // As in the text, what is none of a kind is not worth a place.
     let rare = [
-        ("cached", run.n_cached),
-        ("refused", run.n_refused),
-        ("invalid", run.n_invalid),
-        ("re-drivable", run.n_re_drivable),
-        ("unsent", run.n_unsent),
+        ("cached", counts.cached),
+        ("refused", counts.refused),
+        ("invalid", counts.invalid),
+        ("re-drivable", counts.re_drivable),
+        ("unsent", counts.unsent),
     ];
     tiles.extend(rare.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name, format::count(n))));
     let sessions = if review.sessions < 2 { "wall-clock" } else { "wall-clock, of all sessions" };

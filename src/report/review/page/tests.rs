@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::model::books::{Books, Doubtful, ReDriven, Settled};
 use crate::model::{Money, Outcome, Route, Usage, Wall};
+use crate::report::finished::RunFinished;
 use crate::report::fixtures;
 use crate::report::review::{
     ByClass, Decision, Economy, Latency, OrgTrouble, PlanAgainstActual, Segment, SubBatchSpan, Throughput, text,
 };
-use crate::report::summary::RunFinished;
 
 /// A review in which every text that comes from outside is an attempt to break out of the page.
 fn hostile() -> Review {

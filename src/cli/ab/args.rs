@@ -1,31 +1,8 @@
-//! The command line of what comes after a run: the report, and the validation.
+//! The command line of `fandeck ab`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-
-/// `fandeck report`.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// The run directory
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
-    /// As JSON: the last line of the run
-    #[arg(long)]
-    pub json: bool,
-    /// With --json: all of the report, as a line before that
-    #[arg(long, requires = "json")]
-    pub full: bool,
-    /// Write the report as one HTML page with charts, which needs no network
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Unit economics by metadata.TAG, by what custom_id:PATTERN finds (its first group, else all of it), or by model
-    #[arg(long, value_name = "BY")]
-    pub by: Option<String>,
-    /// Configuration file: its catalog has the prices of a run that has not recorded its own
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-}
 
 /// What the fan-out is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -47,7 +24,7 @@ pub(crate) struct AbArgs {
     #[arg(long)]
     pub confirm: bool,
     /// Directory of both arms and of the result
-    #[arg(long, value_name = "DIR", default_value_os_t = super::ab::default_out())]
+    #[arg(long, value_name = "DIR", default_value_os_t = super::default_out())]
     pub out: PathBuf,
     /// What the fan-out is held against
     #[arg(long, value_enum, default_value_t)]

@@ -85,7 +85,7 @@ proptest! {
             prop_assert_eq!(at(Place::Unsynced), counts.unsynced);
             prop_assert_eq!(at(Place::Done(Outcome::Succeeded)), counts.succeeded);
             let waits = at(Place::Waiting) + at(Place::Again);
-            prop_assert_eq!(waits, u64::from(queue.waiting.iter().sum::<u32>()) + queue.again.iter().chain(&queue.paid).map(|h| h.len() as u64).sum::<u64>());
+            prop_assert_eq!(waits, queue.n_waiting());
             prop_assert_eq!(waits + counts.in_flight + counts.unsynced, counts.open());
         }
     }

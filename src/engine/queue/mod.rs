@@ -3,13 +3,17 @@
 //! Memory is flat: one byte a request says where it is, and one cursor a family walks the input. Only requests that
 //! failed and wait for another attempt have an entry of their own.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+mod line;
+mod redrives;
+
+use std::collections::HashMap;
 
 use crate::model::{ApiError, Counts, Family, Money, Mono, OrgId, Outcome, RequestNo, Trouble};
 
 use super::load::Load;
-use super::worker::BROKE_OFF;
+use line::Line;
+pub(crate) use line::Work;
+pub(crate) use redrives::{Redrives, is_broken_answer};
 
 /// Where a request is. Every request is in exactly one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,39 +37,6 @@ pub(crate) enum Place {
     Cached,
 }
 
-/// The failed attempts of a request that has no terminal outcome yet.
-#[derive(Debug, Clone)]
-pub(crate) struct Redrive {
-    pub(crate) attempts: u16,
-    pub(crate) org: OrgId,
-    pub(crate) trouble: Trouble,
-    pub(crate) error: ApiError,
-    /// Answers of a success status that were no answers, one after the other: each was probably paid for.
-    pub(crate) n_broken: u8,
-    /// The journal has it: no attempt was made since.
-    pub(crate) journaled: bool,
-}
-
-/// Whether an answer came with a success status, and was none; or could not be dealt with. It is likely to be so each time.
-pub(crate) fn is_broken_answer(trouble: Trouble, error: &ApiError) -> bool {
-    let success = error.status.is_some_and(|status| (200..300).contains(&status));
-    trouble == Trouble::Broken && (success || error.kind == BROKE_OFF)
-}
-
-impl Redrive {
-    /// As an earlier session left it; the journal knows the rest.
-    fn of_earlier_session() -> Redrive {
-        Redrive {
-            attempts: 0,
-            org: OrgId(0),
-            trouble: Trouble::EarlierSession,
-            error: ApiError::default(),
-            n_broken: 0,
-            journaled: true,
-        }
-    }
-}
-
 /// A request that is being answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flying {
@@ -78,9 +49,6 @@ pub(crate) struct Flying {
     pub(crate) at_most: Money,
 }
 
-/// Requests that wait for another attempt, by when they are due.
-type Due = BinaryHeap<Reverse<(Mono, u32)>>;
-
 /// The queue of one run.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -88,12 +56,8 @@ pub(crate) struct Queue {
     /// Family of each request; empty when all are of `only`.
     families: Vec<Family>,
     only: Family,
-    cursors: [u32; Family::COUNT],
-    again: [Due; Family::COUNT],
-    /// As `again`, of requests whose next attempt the retry budget pays for.
-    paid: [Due; Family::COUNT],
-    redrives: HashMap<u32, Redrive>,
-    waiting: [u32; Family::COUNT],
+    lines: [Line; Family::COUNT],
+    redrives: Redrives,
     flying: HashMap<u32, Flying>,
     counts: Counts,
     /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
@@ -107,9 +71,8 @@ impl Queue {
         let families: Vec<Family> = (0..places.len() as u32).map(|no| family(RequestNo(no))).collect();
         let only = families.first().copied().unwrap_or(Family::Other);
         let mut counts = Counts { total: places.len() as u64, ..Counts::default() };
-        let mut waiting = [0; Family::COUNT];
-        let mut again: [Due; Family::COUNT] = Default::default();
-        let mut redrives = HashMap::new();
+        let mut lines: [Line; Family::COUNT] = Default::default();
+        let mut redrives = Redrives::default();
         for (no, (place, family)) in places.iter().zip(&families).enumerate() {
             match place {
                 Place::Done(Outcome::Succeeded) => counts.succeeded += 1,
@@ -118,13 +81,13 @@ impl Queue {
                 Place::Cached => counts.cached += 1,
                 Place::Again => {
                     counts.re_drivable += 1;
-                    again[family.ix()].push(Reverse((Mono::ZERO, no as u32)));
-                    redrives.insert(no as u32, Redrive::of_earlier_session());
+                    lines[family.ix()].push(no as u32, false, Mono::ZERO);
+                    redrives.inherit(RequestNo(no as u32));
                 }
                 Place::Aside => counts.unsent += 1,
                 _ => {
                     counts.unsent += 1;
-                    waiting[family.ix()] += 1;
+                    lines[family.ix()].waiting += 1;
                 }
             }
         }
@@ -133,11 +96,8 @@ impl Queue {
             places,
             families: if mixed { families } else { Vec::new() },
             only,
-            cursors: [0; Family::COUNT],
-            again,
-            paid: Default::default(),
+            lines,
             redrives,
-            waiting,
             flying: HashMap::new(),
             counts,
             attempts: [0; 5],
@@ -163,55 +123,45 @@ impl Queue {
 
     /// Whether a request of this family could be sent now: `Free` by any org, `Paid` by one whose retry budget pays.
     pub(crate) fn work(&self, family: Family, now: Mono) -> Option<Work> {
-        if self.waiting[family.ix()] > 0 || is_due(&self.again[family.ix()], now) {
-            Some(Work::Free)
-        } else {
-            is_due(&self.paid[family.ix()], now).then_some(Work::Paid)
-        }
+        self.lines[family.ix()].work(now)
     }
 
     /// Whether re-drives that a budget has to pay for are due.
     pub(crate) fn paid_is_due(&self, family: Family, now: Mono) -> bool {
-        is_due(&self.paid[family.ix()], now)
+        self.lines[family.ix()].paid_is_due(now)
     }
 
     /// Whether anything waits, now or later.
     pub(crate) fn is_empty(&self) -> bool {
-        Family::ALL.iter().all(|family| !self.waits(*family))
+        self.lines.iter().all(Line::is_empty)
     }
 
     /// Whether anything of a family waits, now or later.
     pub(crate) fn waits(&self, family: Family) -> bool {
-        let ix = family.ix();
-        self.waiting[ix] > 0 || !self.again[ix].is_empty() || !self.paid[ix].is_empty()
+        !self.lines[family.ix()].is_empty()
     }
 
     /// Requests that wait on the sync path, now or later.
     pub(crate) fn n_waiting(&self) -> u64 {
-        let again = self.again.iter().chain(&self.paid).map(|heap| heap.len() as u64);
-        self.waiting.iter().map(|n| u64::from(*n)).chain(again).sum()
+        self.lines.iter().map(Line::len).sum()
     }
 
     /// When the next request that waits for another attempt is due.
     pub(crate) fn next_due(&self) -> Option<Mono> {
-        let heaps = self.again.iter().chain(&self.paid);
-        heaps.filter_map(|heap| heap.peek().map(|Reverse((at, _))| *at)).min()
+        self.lines.iter().filter_map(Line::next_due).min()
     }
 
     /// Takes the next request of a family for an org: those to be sent again first, then in input order. `pays` says
     /// whether the org's retry budget does.
     pub(crate) fn take(&mut self, family: Family, org: OrgId, pays: bool, now: Mono) -> Option<Taken> {
-        let (no, paid) = if pays && is_due(&self.paid[family.ix()], now) {
-            (self.paid[family.ix()].pop()?.0.1, true)
-        } else if is_due(&self.again[family.ix()], now) {
-            (self.again[family.ix()].pop()?.0.1, false)
-        } else {
-            (self.next_waiting(family)?, false)
+        let (no, paid) = match self.lines[family.ix()].take_due(pays, now) {
+            Some(due) => due,
+            None => (self.next_waiting(family)?, false),
         };
         self.places[no as usize] = Place::InFlight;
         self.flying.insert(no, Flying { org, started: now, load: Load::default(), at_most: Money::ZERO });
-        let attempt = self.redrives.get(&no).map_or(1, |redrive| redrive.attempts.saturating_add(1));
-        Some(Taken { no: RequestNo(no), attempt, paid })
+        let no = RequestNo(no);
+        Some(Taken { no, attempt: self.redrives.failed_attempts(no).saturating_add(1), paid })
     }
 
     /// Notes what a request that was just taken is likely to take from the limits, and what it costs at the most.
@@ -223,34 +173,21 @@ impl Queue {
 
     /// The request that [`Queue::take`] would give.
     pub(crate) fn peek(&mut self, family: Family, pays: bool, now: Mono) -> Option<RequestNo> {
-        let due = |heap: &Due| heap.peek().filter(|Reverse((at, _))| *at <= now).map(|Reverse((_, no))| *no);
-        let paid = if pays { due(&self.paid[family.ix()]) } else { None };
-        let no = paid.or_else(|| due(&self.again[family.ix()])).or_else(|| self.first_waiting(family))?;
-        Some(RequestNo(no))
+        let due = self.lines[family.ix()].peek_due(pays, now);
+        due.or_else(|| self.first_waiting(family)).map(RequestNo)
     }
 
     fn next_waiting(&mut self, family: Family) -> Option<u32> {
         let no = self.first_waiting(family)?;
-        self.cursors[family.ix()] = no + 1;
-        self.waiting[family.ix()] -= 1;
+        self.lines[family.ix()].pass(no);
         Some(no)
     }
 
-    /// Moves the cursor of a family to the first request of it that waits.
+    /// The first request of a family that waits and was never tried to the end.
     fn first_waiting(&mut self, family: Family) -> Option<u32> {
-        if self.waiting[family.ix()] == 0 {
-            return None;
-        }
-        let mut at = self.cursors[family.ix()];
-        while (at as usize) < self.places.len() {
-            if self.places[at as usize] == Place::Waiting && self.family(RequestNo(at)) == family {
-                self.cursors[family.ix()] = at;
-                return Some(at);
-            }
-            at += 1;
-        }
-        self.cursors[family.ix()] = at;
-        None
+        let Queue { lines, places, families, only, .. } = self;
+        let is_it = |at: usize| places[at] == Place::Waiting && families.get(at).copied().unwrap_or(*only) == family;
+        lines[family.ix()].first_waiting(places.len(), is_it)
     }
 
     /// Where a request is; `None` when it is not of this run.
@@ -268,15 +205,15 @@ impl Queue {
     pub(crate) fn hold(&mut self, nos: impl IntoIterator<Item = RequestNo>) {
         for no in nos {
             match self.place(no) {
-                Some(Place::Waiting) => self.waiting[self.family(no).ix()] -= 1,
+                Some(Place::Waiting) => self.lines[self.family(no).ix()].waiting -= 1,
                 Some(Place::Again) => {}
                 _ => continue,
             }
             self.places[no.ix()] = Place::Batched;
         }
-        let Queue { again, paid, places, .. } = self;
-        for heap in again.iter_mut().chain(paid) {
-            heap.retain(|Reverse((_, no))| places[*no as usize] == Place::Again);
+        let Queue { lines, places, .. } = self;
+        for line in lines {
+            line.retain(|no| places[no as usize] == Place::Again);
         }
     }
 
@@ -291,10 +228,7 @@ impl Queue {
     pub(crate) fn answered_in_batch(&mut self, no: RequestNo) -> bool {
         let waits = self.place(no) == Some(Place::Batched);
         if waits {
-            self.places[no.ix()] = Place::Unsynced;
-            self.counts.unsynced += 1;
-            let failed = usize::from(self.failed_attempts(no));
-            self.attempts[failed.min(self.attempts.len() - 1)] += 1;
+            self.arrived(no);
         }
         waits
     }
@@ -325,12 +259,16 @@ impl Queue {
     /// A terminal answer arrived; it is not durable yet.
     pub(crate) fn answered(&mut self, no: RequestNo) {
         if self.is_in_flight(no) {
-            self.places[no.ix()] = Place::Unsynced;
             self.flying.remove(&no.0);
-            self.counts.unsynced += 1;
-            let failed = usize::from(self.failed_attempts(no));
-            self.attempts[failed.min(self.attempts.len() - 1)] += 1;
+            self.arrived(no);
         }
+    }
+
+    fn arrived(&mut self, no: RequestNo) {
+        self.places[no.ix()] = Place::Unsynced;
+        self.counts.unsynced += 1;
+        let failed = usize::from(self.redrives.failed_attempts(no));
+        self.attempts[failed.min(self.attempts.len() - 1)] += 1;
     }
 
     /// An outcome is durable.
@@ -340,7 +278,7 @@ impl Queue {
         }
         self.places[no.ix()] = Place::Done(outcome);
         self.counts.unsynced -= 1;
-        if self.redrives.remove(&no.0).is_some() {
+        if self.redrives.forget(no) {
             self.counts.re_drivable -= 1;
         } else {
             self.counts.unsent -= 1;
@@ -371,9 +309,7 @@ impl Queue {
             self.flying.remove(&no.0);
             self.places[no.ix()] = Place::Aside;
             self.remember(no, org, trouble, error);
-            if let Some(redrive) = self.redrives.get_mut(&no.0) {
-                redrive.journaled = true;
-            }
+            self.redrives.journaled(no);
         }
     }
 
@@ -384,35 +320,11 @@ impl Queue {
         }
     }
 
-    /// Whether the last attempt of a request failed for trouble of the org's account.
-    pub(crate) fn failed_by_account(&self, no: RequestNo) -> bool {
-        self.redrives.get(&no.0).is_some_and(|redrive| matches!(redrive.trouble, Trouble::Account(_)))
-    }
-
-    /// How many broken answers in a row a request has had.
-    pub(crate) fn n_broken(&self, no: RequestNo) -> u8 {
-        self.redrives.get(&no.0).map_or(0, |redrive| redrive.n_broken)
-    }
-
-    /// Why the last attempt of a request failed in this session.
-    pub(crate) fn last_trouble(&self, no: RequestNo) -> Option<Trouble> {
-        self.redrives.get(&no.0).filter(|redrive| redrive.attempts > 0).map(|redrive| redrive.trouble)
-    }
-
     fn remember(&mut self, no: RequestNo, org: OrgId, trouble: Trouble, error: ApiError) {
-        let attempts = match self.redrives.get(&no.0) {
-            Some(redrive) => redrive.attempts.saturating_add(1),
-            None => {
-                self.counts.unsent -= 1;
-                self.counts.re_drivable += 1;
-                1
-            }
-        };
-        let n_broken = match is_broken_answer(trouble, &error) {
-            true => self.n_broken(no).saturating_add(1),
-            false => 0,
-        };
-        self.redrives.insert(no.0, Redrive { attempts, org, trouble, error, n_broken, journaled: false });
+        if self.redrives.failed(no, org, trouble, error) {
+            self.counts.unsent -= 1;
+            self.counts.re_drivable += 1;
+        }
     }
 
     /// An attempt was not made after all: back it goes as it was.
@@ -425,9 +337,7 @@ impl Queue {
     fn put_back(&mut self, no: RequestNo, paid: bool, not_before: Mono) {
         self.flying.remove(&no.0);
         self.places[no.ix()] = Place::Again;
-        let family = self.family(no).ix();
-        let heap = if paid { &mut self.paid[family] } else { &mut self.again[family] };
-        heap.push(Reverse((not_before, no.0)));
+        self.lines[self.family(no).ix()].push(no.0, paid, not_before);
     }
 
     /// Requests answered by the number of attempts that it took: 1, 2, 3, 4, 5 or more.
@@ -435,14 +345,9 @@ impl Queue {
         self.attempts
     }
 
-    /// Attempts of a request that failed so far.
-    pub(crate) fn failed_attempts(&self, no: RequestNo) -> u16 {
-        self.redrives.get(&no.0).map_or(0, |redrive| redrive.attempts)
-    }
-
-    /// Requests that failed and have no terminal outcome.
-    pub(crate) fn redrives(&self) -> impl Iterator<Item = (RequestNo, &Redrive)> {
-        self.redrives.iter().map(|(no, redrive)| (RequestNo(*no), redrive))
+    /// The failed attempts of the requests that have no terminal outcome.
+    pub(crate) fn redrives(&self) -> &Redrives {
+        &self.redrives
     }
 
     /// Requests that are being answered.
@@ -467,15 +372,6 @@ impl Queue {
     }
 }
 
-/// What could be sent now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// A first attempt, or a re-drive that no budget has to pay for.
-    Free,
-    /// Nothing but re-drives that a retry budget has to pay for.
-    Paid,
-}
-
 /// A request that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -486,10 +382,5 @@ pub(crate) struct Taken {
     pub(crate) paid: bool,
 }
 
-fn is_due(heap: &Due, now: Mono) -> bool {
-    heap.peek().is_some_and(|Reverse((at, _))| *at <= now)
-}
-
 #[cfg(test)]
-#[path = "queue_tests.rs"]
 mod tests;
