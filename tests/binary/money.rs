@@ -5,7 +5,7 @@ use std::fs;
 use fandeck::sim::Place as Endpoint;
 use serde_json::{Value, json};
 
-use crate::support::{KEYS, Place, Server, finished, last_json, wait_for, with_prefix};
+use crate::support::{KEYS, Place, Server, finished, last_json, request, wait_for, with_prefix};
 
 fn state(place: &Place, run: &str) -> Value {
     serde_json::from_slice(&fs::read(place.path(run).join("state.json")).unwrap()).unwrap()
@@ -20,6 +20,12 @@ fn state_of(place: &Place, run: &str) -> Option<Value> {
 /// rounded up there; a sum of floating-point numbers may lie a hair below it.
 fn micro(usd: f64) -> i64 {
     (usd * 1e6 + 1e-6).round() as i64
+}
+
+/// Requests that cost the same at the most: where one does not fit into a budget any more, none does.
+fn alike(place: &Place, n: usize) -> String {
+    let line = |no: usize| request(&format!("r-{no:03}"), &format!("judge case {no:03}"));
+    place.write("in.jsonl", (0..n).map(line).collect::<String>())
 }
 
 /// Sum of a field over lines of the books of runs; those of an org, or all.
@@ -217,7 +223,7 @@ fn what_other_runs_have_in_doubt_counts_for_the_day() {
     let server = Server::with("", [lost; 3]);
     let place = Place::at(&server);
     place.more_config("[budget]\nper-day-usd = 0.03\n");
-    let input = place.requests(60);
+    let input = alike(&place, 60);
     let mut dirs = Vec::new();
     // The second finds the day used up: it sends nothing.
     for code in [4, 2] {
@@ -241,7 +247,7 @@ fn runs_at_once_stay_within_the_day_wherever_they_are_killed_and_deleted_ones_in
     let server = Server::slow(30);
     let place = Place::at(&server);
     place.more_config("[budget]\nper-day-usd = 0.06\n");
-    let input = place.requests(400);
+    let input = alike(&place, 400);
     let common = ["--json", "--no-cache", "--yes", "--cap", "4", "--orgs"];
     let start = |dir: &str, orgs: &str| {
         place.start(&[&["run", &input, "--run-dir", &place.text(dir)], &common[..], &[orgs]].concat())

@@ -32,7 +32,9 @@ fn both_arms_are_run_held_against_each_other_as_sets_of_ids_and_never_run_twice(
     let verdict = last_json(&ended.stdout);
     assert_eq!((ended.code, &verdict["event"]), (0, &"ab-finished".into()), "{verdict}\n{}", ended.stderr);
     let wall_s = |no: usize| verdict["arms"][no]["wall_s"].as_f64().unwrap();
-    assert_eq!(verdict["speed_up"].as_f64().unwrap(), wall_s(0) / wall_s(1), "{verdict}");
+    let speed_up = verdict["speed_up"].as_f64().unwrap();
+    // As near as figures that were written and read again are.
+    assert!((speed_up - wall_s(0) / wall_s(1)).abs() < 1e-9 * speed_up, "{verdict}");
     assert_eq!(verdict["target_met"], true, "{verdict}");
     assert_eq!((&verdict["n_lost"], &verdict["n_undone"], &verdict["same_ids"]), (&0.into(), &0.into(), &true.into()));
     let arm = |no: usize, figure: &str| verdict["arms"][no][figure].as_u64().unwrap();
