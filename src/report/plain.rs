@@ -91,7 +91,7 @@ pub fn standing(snapshot: &Snapshot) -> Vec<String> {
             match (n, oldest.filter(|_| status.is_open())) {
                 (0, _) => {}
                 (n, Some(age)) => {
-                    lines.push(format!("sub-batches {status}: {n}, the oldest {} old", format::span(age)))
+                    lines.push(format!("sub-batches {status}: {n}, the oldest {} old", format::span(age)));
                 }
                 (n, None) => lines.push(format!("sub-batches {status}: {n}")),
             }
