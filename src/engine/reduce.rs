@@ -30,14 +30,19 @@ const BROKEN_ANSWERS: u8 = 4;
 pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
     park::unpark_in_time(state, now, effects);
     state.runs.iter_mut().for_each(|run| run.budget.blocked = None);
-    for event in events {
-        one(state, event, now, effects);
-    }
+    learn(state, events, now, effects);
     preflight::in_time(state, now, effects);
     batch::tick(state, now, effects);
     rest::hold_or_go_on(state, now, effects);
     admit::admit(state, now, effects);
     rest::settle(state, now, effects);
+}
+
+/// Takes a batch of events in, in order, and admits nothing: what is to be known before a command is carried out.
+pub(crate) fn learn(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
+    for event in events {
+        one(state, event, now, effects);
+    }
 }
 
 fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
@@ -164,6 +169,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             heard(state, run, org, started, now, effects);
             let seen = Limited { family, started, kind, limits, retry_after };
             rate_limited(state, org, &seen, now, effects);
+            state.runs[run.ix()].n_limited += 1;
             state.runs[run.ix()].queue.failed(no, org, Trouble::RateLimited(kind), error, now.mono);
         }
         Verdict::Trouble(trouble, error) => {
