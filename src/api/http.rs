@@ -18,6 +18,7 @@ use crate::model::{ApiError, OrgId, OrgSpec, Scrubber, Trouble, Wall, WireSettin
 
 use super::body::{self, End};
 use super::look::{self, Finding, Sight};
+use super::patience::within;
 use super::stream::{self, Assembler};
 use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
 use super::{base_url, failure, reply};
@@ -220,7 +221,7 @@ impl Shared {
         let Some(endpoint) = self.endpoints.get(call.org.ix()) else { return unanswered(failure::unknown_org()) };
         let max_tokens = call.max_tokens;
         let limit = self.wire.first_byte(max_tokens);
-        match timeout(limit, endpoint.client.execute(endpoint.request(call))).await {
+        match within(limit, endpoint.client.execute(endpoint.request(call))).await {
             Ok(Ok(mut response)) => {
                 let headers = std::mem::take(response.headers_mut());
                 match reply::is_stream(response.status(), &headers) {
