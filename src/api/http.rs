@@ -21,7 +21,7 @@ use super::look::{self, Finding, Sight};
 use super::patience::within;
 use super::stream::{self, Assembler};
 use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
-use super::{base_url, failure, reply};
+use super::{base_url, failure, headers, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
 pub(super) const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -243,7 +243,9 @@ impl Shared {
         let Some((status, headers, body)) = self.get(endpoint, &look::model_target(model)).await else {
             return Sight::nothing();
         };
-        let organization = reply::organization(&headers, &self.scrubber, wall_now());
+        let now = wall_now();
+        let (organization, at) =
+            (reply::organization(&headers, &self.scrubber, now), headers::read(&headers, now).made_at());
         let finding = match look::of_model(status, &body, &self.scrubber) {
             Some(finding) => finding,
             None => match self.get(endpoint, &look::list_target()).await {
@@ -251,7 +253,7 @@ impl Shared {
                 None => Finding::Untold,
             },
         };
-        Sight { organization, finding }
+        Sight { organization, at, finding }
     }
 
     /// A question that costs nothing; `None` when it was not answered.

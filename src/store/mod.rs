@@ -35,6 +35,7 @@ pub mod writer;
 
 mod atomic;
 mod cache_writer;
+mod copies;
 mod disk;
 mod group;
 mod mailbox;
