@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::*;
 use crate::model::{AccountTrouble, Family, LimitKind, OrgId, Outcome, Secret};
@@ -282,9 +282,10 @@ async fn a_redirect_is_not_followed_so_that_the_key_goes_to_its_host_only() {
 
 #[tokio::test]
 async fn no_connection_is_said_with_the_host_and_charges_nothing() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // A port that is taken and does not listen: one that was let go of could be another test's by then.
+    let taken = TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let base = format!("http://{}", taken.local_addr().unwrap());
     let reply = transport(&base, &WireSettings::default()).call(a_call()).await;
     let (trouble, error) = trouble(&reply);
     assert_eq!(trouble, Trouble::Connect);

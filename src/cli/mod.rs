@@ -31,6 +31,7 @@ mod orders;
 mod out;
 mod pilot;
 mod plan;
+mod plan_record;
 mod planned;
 mod planner;
 mod price;
@@ -50,6 +51,7 @@ mod signals;
 mod simulate;
 mod simulated;
 mod status;
+mod work;
 
 use clap::Parser;
 

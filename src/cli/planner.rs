@@ -13,9 +13,10 @@ use super::failure::Outcome;
 use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
-use super::planned::{Asked, Ground, Work, today};
+use super::planned::{Asked, Ground, today};
 use super::run::{RunArgs, expected_open};
 use super::setup::Setup;
+use super::work::Work;
 use super::{console, front::Front};
 
 /// What the planner is opened with.

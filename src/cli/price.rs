@@ -7,8 +7,9 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::Last;
 
-use super::planned::{Asked, Ground, Work};
+use super::planned::{Asked, Ground};
 use super::setup::Setup;
+use super::work::Work;
 
 /// A cost, and how sure it is.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunFile, StateFile, stamp};
 
 use super::history;
-use super::planned::Made;
+use super::plan_record::Made;
 use super::setup::Setup;
 
 /// A figure outside its interval.

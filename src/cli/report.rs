@@ -10,7 +10,7 @@ use crate::report;
 use crate::report::finished::{OrgFinished, RunFinished, SubBatches};
 use crate::report::review::{Review, page};
 use crate::report::{format, text::harmless, words};
-use crate::store::{OrgState, RunDir, RunPeek, SubBatchEntry};
+use crate::store::{OrgState, RunDir, RunPeek, batches_view};
 
 use super::failure::{Failure, Outcome};
 use super::launch::{input_name, store_failure};
@@ -113,17 +113,8 @@ fn finished(peek: &RunPeek) -> RunFinished {
         path: run.path.as_str().to_owned(),
         route_reason: run.route_reason.clone(),
         orgs: state.orgs.iter().map(org).collect(),
-        sub_batches: sub_batches(&state.sub_batches),
+        sub_batches: SubBatches::of(&batches_view(state.sub_batches.iter())),
         exit_code: (!goes_on).then(|| state.exit_code.unwrap_or_else(|| state.counts.exit_code())),
-    }
-}
-
-fn sub_batches(entries: &[SubBatchEntry]) -> SubBatches {
-    let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| entries.iter().filter(|entry| wanted(entry)).count() as u64;
-    SubBatches {
-        created: count(&|entry| entry.batch_id.is_some()),
-        ended: count(&|entry| entry.ended_at.is_some()),
-        stuck_canceled: count(&|entry| entry.stuck_canceled_at.is_some()),
     }
 }
 

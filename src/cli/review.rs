@@ -14,7 +14,7 @@ use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcom
 use super::failure::Failure;
 use super::launch::store_failure;
 use super::out;
-use super::planned::Made;
+use super::plan_record::Made;
 use super::price_record::Cards;
 use super::segments::Segmenter;
 use super::status::standing;

@@ -19,10 +19,12 @@ use super::kept_index::KeptIndex;
 use super::launch::{Indexed, Ready, index, store_failure, with_cache};
 use super::logging::Logging;
 use super::options::{DriveArgs, PathArg};
-use super::planned::{Asked, Ground, Made, Work, for_the_record, until};
+use super::plan_record::{Made, for_the_record};
+use super::planned::{Asked, Ground, until};
 use super::planner;
 use super::price_record;
 use super::setup::Setup;
+use super::work::Work;
 
 /// `fandeck run`.
 #[derive(Debug, Clone, Args)]

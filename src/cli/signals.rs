@@ -65,8 +65,13 @@ impl Signals {
     }
 
     /// Waits for a signal; gives its exit code.
-    pub(crate) async fn wait(mut self) -> u8 {
+    pub(crate) async fn wait(&mut self) -> u8 {
         self.next().await
+    }
+
+    /// The exit code of a signal that has come and was not waited for. Call it inside the runtime.
+    pub(crate) async fn came(&mut self) -> Option<u8> {
+        tokio::time::timeout(Duration::ZERO, self.next()).await.ok()
     }
 
     /// Stops the run at the first signal and the process at the second; at the third when the second had answers in memory to
@@ -113,4 +118,28 @@ impl Signals {
 fn unsaved(handle: &EngineHandle) -> Option<String> {
     let store = &handle.snapshot().store;
     (store.trouble.is_some() && store.unsynced > 0).then(|| format::count(store.unsynced))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_that_came_while_nobody_waited_is_not_lost() {
+        let mut signals = Signals::listen().unwrap();
+        assert_eq!(signals.came().await, None);
+        kill_process(getpid(), Signal::HUP).unwrap();
+        let came = async {
+            loop {
+                if let Some(code) = signals.came().await {
+                    break code;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        assert_eq!(came.await, 129);
+        assert_eq!(signals.came().await, None);
+    }
 }

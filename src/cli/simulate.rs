@@ -56,7 +56,7 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
             out::print("  alone or with -something after it: these get that status, whatever they ask\n")?;
         }
         let mut exposed = exposure_warning(address);
-        let signals = Signals::listen()?;
+        let mut signals = Signals::listen()?;
         let served = serve(listener, sim.clone(), std::future::pending());
         if let Some(control) = control {
             let address = local(&control)?;

@@ -25,7 +25,7 @@ use super::keep;
 use super::ledger::day_of;
 use super::preflight;
 use super::publish::Publisher;
-use super::reduce::{next_wake, reduce};
+use super::reduce::{learn, next_wake, reduce};
 use super::spec::{EngineSpec, RunEnd, RunSpec, Started};
 use super::state::State;
 use super::worker::{self, Shared, Task};
@@ -124,15 +124,8 @@ impl Dispatcher {
         let mut answer: Option<(oneshot::Sender<CommandOutcome>, CommandOutcome)> = None;
         loop {
             let now = self.shared.clock.now();
-            for event in batch.iter() {
-                self.forget(event);
-                if matches!(event, Event::Broke) {
-                    resume_unwind(Box::new("a task of the engine panicked"));
-                }
-            }
-            // One by one, so that what was not reduced is still there after a panic.
-            batch.reverse();
-            reduce(&mut self.state, std::iter::from_fn(|| batch.pop()), now, effects);
+            let events = self.in_order(batch);
+            reduce(&mut self.state, events, now, effects);
             self.perform(effects);
             self.keep_state_files(now.mono);
             self.claim_days(now);
@@ -151,6 +144,11 @@ impl Dispatcher {
                 biased;
                 Some(request) = self.commands.recv() => {
                     let now = self.shared.clock.now();
+                    // What had come before it counts first: a stop abandons no answer that is in hand.
+                    let n = self.events.len();
+                    batch.extend(std::iter::from_fn(|| self.events.try_recv().ok()).take(n));
+                    let events = self.in_order(batch);
+                    learn(&mut self.state, events, now, effects);
                     answer = Some((request.reply, command(&mut self.state, request.command, now, effects)));
                 }
                 n = self.events.recv_many(batch, BATCH) => debug_assert!(n > 0, "the dispatcher holds a sender"),
@@ -161,6 +159,18 @@ impl Dispatcher {
                 () = &mut sleep => {}
             }
         }
+    }
+
+    /// The events that have come, one by one, so that what was not reduced is still there after a panic.
+    fn in_order<'a>(&mut self, batch: &'a mut Vec<Event>) -> impl Iterator<Item = Event> + use<'a> {
+        for event in batch.iter() {
+            self.forget(event);
+            if matches!(event, Event::Broke) {
+                resume_unwind(Box::new("a task of the engine panicked"));
+            }
+        }
+        batch.reverse();
+        std::iter::from_fn(|| batch.pop())
     }
 
     /// Hands the answers that were received to the writers, which make them durable before they are dropped. What is under way is

@@ -30,14 +30,19 @@ const BROKEN_ANSWERS: u8 = 4;
 pub(crate) fn reduce(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
     park::unpark_in_time(state, now, effects);
     state.runs.iter_mut().for_each(|run| run.budget.blocked = None);
-    for event in events {
-        one(state, event, now, effects);
-    }
+    learn(state, events, now, effects);
     preflight::in_time(state, now, effects);
     batch::tick(state, now, effects);
     rest::hold_or_go_on(state, now, effects);
     admit::admit(state, now, effects);
     rest::settle(state, now, effects);
+}
+
+/// Takes a batch of events in, in order, and admits nothing: what is to be known before a command is carried out.
+pub(crate) fn learn(state: &mut State, events: impl IntoIterator<Item = Event>, now: Now, effects: &mut Vec<Effect>) {
+    for event in events {
+        one(state, event, now, effects);
+    }
 }
 
 fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {

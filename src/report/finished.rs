@@ -83,7 +83,8 @@ pub struct SubBatches {
 }
 
 impl SubBatches {
-    fn of(batches: &BatchesView) -> SubBatches {
+    /// Those of a run, by its picture.
+    pub fn of(batches: &BatchesView) -> SubBatches {
         SubBatches {
             created: u64::from(batches.created),
             ended: u64::from(batches.ended),

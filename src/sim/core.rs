@@ -64,6 +64,11 @@ impl Sim {
         &self.scenario
     }
 
+    /// Messages requests that arrived.
+    pub(super) fn n_messages(&self) -> u64 {
+        self.totals.n_messages
+    }
+
     /// A request arrives: decides at once what will happen to it, and when.
     pub fn arrive(&mut self, now: Duration, request: &SimRequest<'_>) -> Fate {
         self.arrive_prepared(now, request, prepare(request))

@@ -153,22 +153,8 @@ impl Sim {
         } else {
             ticket.succeed(answer::message(answer, &usage, &id));
         }
-        match strike {
-            Some(Strike::ResetAfter) => ticket.ending = Ending::Reset { after: ready, billed: true },
-            Some(Strike::MalformedBody) => {
-                let half = ticket.body.len() / 2;
-                ticket.body.truncate(half);
-                ticket.delivery = Delivery::AtOnce;
-            }
-            Some(Strike::EmptyBody) => {
-                ticket.body.clear();
-                ticket.delivery = Delivery::AtOnce;
-            }
-            Some(Strike::CutBody) => {
-                ticket.ending = Ending::CutBody { after: ready, at_bytes: ticket.body.len() / 2 };
-                ticket.delivery = Delivery::AtOnce;
-            }
-            _ => {}
+        if let Some(strike) = strike {
+            ticket.spoil(strike, ready);
         }
         if let Some(charge) = &mut ticket.charge {
             charge.limited_input = usage.tokens.prompt_tokens() - usage.tokens.cache_read;

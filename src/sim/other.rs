@@ -156,26 +156,13 @@ fn finish(reply: Reply, strike: Option<&Strike>, after: Duration, ticket: &mut T
         return Err(failure);
     }
     ticket.retry_after = reply.retry_after;
-    let mut length = reply.body.len();
     ticket.succeed(reply.body);
     if let Some(rows) = reply.rows {
         ticket.content_type = "application/x-jsonl";
-        length = rows.half() * 2;
         ticket.delivery = Delivery::Rows(rows);
     }
-    match strike {
-        Some(Strike::ResetAfter) => ticket.ending = Ending::Reset { after, billed: true },
-        Some(Strike::CutBody) => ticket.ending = Ending::CutBody { after, at_bytes: length / 2 },
-        Some(Strike::MalformedBody) => {
-            let half = ticket.body.len() / 2;
-            ticket.body.truncate(half);
-            ticket.delivery = Delivery::AtOnce;
-        }
-        Some(Strike::EmptyBody) => {
-            ticket.body.clear();
-            ticket.delivery = Delivery::AtOnce;
-        }
-        _ => {}
+    if let Some(strike) = strike {
+        ticket.spoil(strike, after);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::batch::BatchView;
@@ -24,7 +25,12 @@ pub struct SharedSim {
     scale: f64,
     /// Milliseconds of its clock that were skipped.
     skipped: AtomicU64,
+    /// The first message whose answer is held back, counted from 1.
+    held_from: watch::Sender<u64>,
 }
+
+/// Nothing is held back.
+const NONE: u64 = u64::MAX;
 
 impl SharedSim {
     /// Starts a simulation now. Its clock runs `time_scale` times as fast as real time; a scale that is not a positive
@@ -34,7 +40,8 @@ impl SharedSim {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = Wall(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX));
         let sim = Mutex::new(Sim::new(scenario, seed, epoch, scale));
-        Arc::new(SharedSim { sim, start: Instant::now(), epoch, scale, skipped: AtomicU64::new(0) })
+        let held_from = watch::Sender::new(NONE);
+        Arc::new(SharedSim { sim, start: Instant::now(), epoch, scale, skipped: AtomicU64::new(0), held_from })
     }
 
     /// Time on the simulation's clock.
@@ -45,6 +52,17 @@ impl SharedSim {
     /// Moves its clock on at once: for what takes weeks at the API, such as results that are archived.
     pub fn skip(&self, span: Duration) {
         self.skipped.fetch_add(u64::try_from(span.as_millis()).unwrap_or(u64::MAX), Ordering::AcqRel);
+    }
+
+    /// Holds back the answer to the `first` Messages request that arrives, counted from 1, and to all later ones, until
+    /// [`SharedSim::release`]: for what has to happen while requests are out, however long it takes.
+    pub fn hold_from(&self, first: u64) {
+        self.held_from.send_replace(first);
+    }
+
+    /// Gives the answers that are held back, each at its time at the earliest.
+    pub fn release(&self) {
+        self.hold_from(NONE);
     }
 
     /// The date, in real time.
@@ -78,8 +96,11 @@ impl SharedSim {
     pub fn arrive(self: &Arc<SharedSim>, request: &SimRequest<'_>) -> Flight {
         // Nearly all of the work needs no lock.
         let prepared = prepare(request);
-        let Fate { ending, ticket } = self.lock().arrive_prepared(self.now(), request, prepared);
-        Flight { sim: Arc::clone(self), ending, ticket: Some(ticket) }
+        let mut sim = self.lock();
+        let before = sim.n_messages();
+        let Fate { ending, ticket } = sim.arrive_prepared(self.now(), request, prepared);
+        let message = (sim.n_messages() > before).then(|| sim.n_messages());
+        Flight { sim: Arc::clone(self), ending, ticket: Some(ticket), message }
     }
 
     /// A panic inside the core would be a bug; the other requests still get the answers that it can give.
@@ -94,12 +115,24 @@ pub struct Flight {
     sim: Arc<SharedSim>,
     ending: Ending,
     ticket: Option<Ticket>,
+    /// The how many-th message it is.
+    message: Option<u64>,
 }
 
 impl Flight {
     /// How it ends, and when.
     pub fn ending(&self) -> Ending {
         self.ending
+    }
+
+    /// Waits for the span that its end takes, and as long as that is held back.
+    pub(super) async fn due(&self, after: Duration) {
+        self.sim.sleep(after).await;
+        let Some(message) = self.message else { return };
+        if message >= *self.sim.held_from.borrow() {
+            // The sender is in the simulation, which this flight holds: it cannot be gone.
+            let _ = self.sim.held_from.subscribe().wait_for(|first| message < *first).await;
+        }
     }
 
     /// The answer. `None` is impossible by construction but for a flight that has been answered, which nobody can hold.

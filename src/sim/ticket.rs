@@ -8,6 +8,7 @@ use http::header::HeaderMap;
 
 use super::batch::ResultRows;
 use super::failure::Failure;
+use super::fault::Strike;
 use super::models::Class;
 use crate::model::limits::Limiter;
 
@@ -146,6 +147,32 @@ impl Ticket {
     /// Plans an answer of 200.
     pub(super) fn succeed(&mut self, body: impl Into<Bytes>) {
         self.body = body.into();
+    }
+
+    /// Takes the answer that is planned, or the end of it, from who waits for it, if this is such a fault: the work was done.
+    pub(super) fn spoil(&mut self, strike: &Strike, after: Duration) {
+        match strike {
+            Strike::ResetAfter => self.ending = Ending::Reset { after, billed: true },
+            Strike::CutBody => {
+                let at_bytes = match &self.delivery {
+                    Delivery::Rows(rows) => rows.half(),
+                    Delivery::AtOnce | Delivery::Paced { .. } => {
+                        self.delivery = Delivery::AtOnce;
+                        self.body.len() / 2
+                    }
+                };
+                self.ending = Ending::CutBody { after, at_bytes };
+            }
+            Strike::MalformedBody => {
+                self.body.truncate(self.body.len() / 2);
+                self.delivery = Delivery::AtOnce;
+            }
+            Strike::EmptyBody => {
+                self.body.clear();
+                self.delivery = Delivery::AtOnce;
+            }
+            _ => {}
+        }
     }
 
     /// Plans an error; its time stays as it is.

@@ -17,7 +17,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::stamp;
+use super::{shared_file, stamp};
 use crate::requests::Fingerprint;
 
 /// "fdck": marks the file as ours.
@@ -118,9 +118,10 @@ impl Cache {
         connection.busy_timeout(BUSY).map_err(wrap)?;
         check_owner(&connection, path)?;
         // Losing the newest answers to a power failure costs money, not truth: the journal has them.
+        shared_file::use_wal(&connection, BUSY).map_err(wrap)?;
         connection
             .execute_batch(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+                "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
                  PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -16000;",
             )
             .map_err(wrap)?;
@@ -220,9 +221,13 @@ fn short(key: &Fingerprint) -> i64 {
 /// Refuses a database that is somebody else's, before anything is written to it.
 fn check_owner(connection: &Connection, path: &Path) -> Result<(), CacheError> {
     let wrap = |err: rusqlite::Error| classify(path, "open", err);
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(wrap)?;
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(wrap);
-    match (pragma("application_id")?, pragma("user_version")?) {
+    // In one look: another process may be making it.
+    let seen = connection.unchecked_transaction().map_err(wrap)?;
+    let tables: i64 = seen.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(wrap)?;
+    let pragma = |name: &str| seen.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(wrap);
+    let marks = (pragma("application_id")?, pragma("user_version")?);
+    seen.finish().map_err(wrap)?;
+    match marks {
         (APPLICATION_ID, schema) if schema > SCHEMA => Err(CacheError::Newer { path: path.to_owned(), schema }),
         (APPLICATION_ID, _) => Ok(()),
         (0, 0) if tables == 0 => Ok(()),

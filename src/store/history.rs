@@ -278,7 +278,7 @@ fn count(n: i64) -> u64 {
 fn from_1() -> String {
     let column = |name| format!("ALTER TABLE org_runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0;");
     let columns = ["mean_ms", "cache_write_5m", "cache_write_1h", "cache_read"].map(column).concat();
-    format!("BEGIN IMMEDIATE; {columns} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    format!("{columns} PRAGMA user_version = {SCHEMA};")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod backfill;
+mod batches_view;
 pub mod browse;
 pub mod cache;
 pub mod change;
@@ -44,6 +45,7 @@ mod resolve;
 pub use atomic::{load as load_file, save as save_file, scratch_file};
 pub use audit::AuditEvent;
 pub use backfill::backfill;
+pub use batches_view::{batches_view, sub_batch_view};
 pub use browse::Browser;
 pub use cache::{Cache, CacheEntry, CacheError};
 pub use change::{InputChange, compare_input};

@@ -1,5 +1,6 @@
 //! `orders/`: what another process asks of a run's owner, and the answers. `fandeck cancel` beside a running console leaves an
-//! order here; the owner looks, carries it out, and answers.
+//! order here; the owner looks, takes it, carries it out, and answers. An order is taken or taken back by removing its file, so
+//! that only one of the two happens: whoever was told that it was taken back can rely on it.
 //!
 //! Files, not a socket: they work on every file system, their names have no length limit of a hundred bytes, and an order
 //! that is left while nobody owns the run is simply taken back.
@@ -75,6 +76,14 @@ impl Posted {
     pub fn answer(&self) -> Result<Option<CommandOutcome>, StoreError> {
         Ok(atomic::load::<OrderAnswer>(&self.answer)?.map(|answer| answer.outcome))
     }
+
+    /// Takes the order back. False when the owner has taken it, and carries it out.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn take_back(&self) -> Result<bool, StoreError> {
+        take(&self.order)
+    }
 }
 
 impl Drop for Posted {
@@ -93,18 +102,36 @@ pub fn waiting(run_dir: &Path) -> Vec<(PathBuf, Order)> {
     orders.filter_map(|path| atomic::load::<Order>(&path).ok().flatten().map(|order| (path, order))).collect()
 }
 
-/// Answers an order, and takes it away.
+/// Takes an order, to carry it out. False when it was taken back meanwhile.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn take(order: &Path) -> Result<bool, StoreError> {
+    match std::fs::remove_file(order) {
+        Ok(()) => Ok(true),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(err) => Err(StoreError::io("remove", order)(err)),
+    }
+}
+
+/// Answers an order that was taken.
 ///
 /// # Errors
 /// [`StoreError::Io`].
 pub fn answer(order: &Path, outcome: CommandOutcome) -> Result<(), StoreError> {
     let name = order.to_string_lossy();
     let answer = PathBuf::from(format!("{}.answer.json", name.strip_suffix(".order.json").unwrap_or(&name)));
-    match std::fs::remove_file(order) {
-        // Taken back meanwhile: nobody waits for an answer.
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(err) => Err(StoreError::io("remove", order)(err)),
-        Ok(()) => atomic::save(&answer, &OrderAnswer { format: FORMAT, outcome }),
+    atomic::save(&answer, &OrderAnswer { format: FORMAT, outcome })
+}
+
+/// Throws away what was left for an owner before this one: whoever left it was told, or knows, that nobody heard it.
+pub fn forget(run_dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(run_dir.join(NAME)) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.to_string_lossy();
+        if name.ends_with(".order.json") || name.ends_with(".answer.json") {
+            let _ = std::fs::remove_file(&path);
+        }
     }
 }
 
@@ -122,6 +149,7 @@ mod tests {
         let found = waiting(dir.path());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].1, order);
+        assert!(take(&found[0].0).unwrap());
         answer(&found[0].0, CommandOutcome::Done("done".to_owned())).unwrap();
         assert!(waiting(dir.path()).is_empty());
         assert_eq!(posted.answer().unwrap(), Some(CommandOutcome::Done("done".to_owned())));
@@ -130,12 +158,30 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_nobody_waits_for_is_taken_back() {
+    fn an_order_is_either_taken_or_taken_back() {
         let dir = tempfile::tempdir().unwrap();
-        let posted = Order::cancel(7, SubBatchStatus::InProgress).post(dir.path()).unwrap();
-        let found = waiting(dir.path());
+        let left = || {
+            let posted = Order::cancel(7, SubBatchStatus::InProgress).post(dir.path()).unwrap();
+            (posted, waiting(dir.path()).remove(0).0)
+        };
+        let (posted, found) = left();
+        assert!(posted.take_back().unwrap());
+        assert!(!take(&found).unwrap());
+        let (posted, found) = left();
+        assert!(take(&found).unwrap());
+        assert!(!posted.take_back().unwrap());
+        let (posted, found) = left();
         drop(posted);
-        answer(&found[0].0, CommandOutcome::Done("done".to_owned())).unwrap();
+        assert!(!take(&found).unwrap(), "nobody waits for it");
+    }
+
+    #[test]
+    fn an_order_that_was_left_for_an_owner_before_is_not_for_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        forget(dir.path());
+        std::mem::forget(Order::cancel(7, SubBatchStatus::InProgress).post(dir.path()).unwrap());
+        assert_eq!(waiting(dir.path()).len(), 1);
+        forget(dir.path());
         assert_eq!(std::fs::read_dir(dir.path().join(NAME)).unwrap().count(), 0);
     }
 }

@@ -36,6 +36,7 @@ pub mod update;
 pub mod valid;
 pub mod view;
 mod wires;
+pub mod zone;
 
 #[cfg(test)]
 pub(crate) mod tests;

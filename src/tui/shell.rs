@@ -32,6 +32,7 @@ use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
 use super::wires::{ask, key_msg, mouse_msg, news, next_event, next_picture};
+use super::zone::Zone;
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
 use crate::model::{Attention, CommandOutcome, Mono, Snapshot};
@@ -105,6 +106,7 @@ impl Shell {
             size,
             mouse: options.mouse,
             no_color: options.no_color,
+            zone: Zone::of_process(),
             theme_at_start: ThemeName::ALL.into_iter().find(|name| Theme::of(*name) == options.theme),
             log_file: options.log_file.as_ref().map(|path| path.display().to_string()),
             screen: match (attached, options.plans_first) {
@@ -279,7 +281,7 @@ impl Shell {
             Reaction::Suspend => self.stage.suspend(),
             Reaction::Redraw => self.draw_anew(),
             Reaction::Mouse(on) => self.stage.mouse(on),
-            Reaction::Log(to) => self.shown.scroll(to, &self.ui.log.view(false)),
+            Reaction::Log(to) => self.shown.scroll(to, &self.ui.log.view(false, &self.ui.zone)),
             Reaction::Call(text) => match self.attention {
                 Attention::None => {}
                 Attention::Bell => self.stage.aside("\x07"),

@@ -21,6 +21,7 @@ use super::screens::requests::RequestsUi;
 use super::screens::runs::RunsUi;
 use super::screens::{self, Screen};
 use super::theme::ThemeName;
+use super::zone::Zone;
 
 pub use super::gate::{Ask, CapAsk, Deed, Gate};
 
@@ -152,6 +153,8 @@ pub struct UiState {
     pub theme_at_start: Option<ThemeName>,
     /// The theme that the operator changed to.
     pub theme: Option<ThemeName>,
+    /// The zone of the times that are shown.
+    pub zone: Zone,
     /// Since when the picture is held.
     pub frozen: Option<Mono>,
     /// What the operator was called for already.

@@ -179,6 +179,11 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             next_theme(ui, now);
             Vec::new()
         }
+        Action::ChangeZone => {
+            let name = ui.zone.change(snapshot.at);
+            say(ui, format!("times are in {name}"), Tone::Good, now);
+            Vec::new()
+        }
         Action::Copy => copy(ui, snapshot, now),
         Action::NextScreen | Action::PreviousScreen => beside(ui, action == Action::NextScreen, snapshot),
         Action::Dismiss => {

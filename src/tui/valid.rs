@@ -29,6 +29,7 @@ pub fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), St
             Err("there is nothing to go back to".to_owned())
         }
         Action::NextTheme if ui.no_color => Err("no colour is wanted: NO_COLOR or --no-color".to_owned()),
+        Action::ChangeZone if !ui.zone.has_own() => Err("times are in UTC, which is this machine's zone".to_owned()),
         Action::Dismiss if ui.toast.is_none() => Err("there is no message".to_owned()),
         Action::ShowBatches if ui.driver != Driver::Nothing && screens::batches::batches_of(snapshot).is_none() => {
             Err("the run has no sub-batches".to_owned())

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use crate::support::{Place, Server, finished, ids, wait_for};
+use crate::support::{Place, Server, finished, ids};
 
 const REQUESTS: usize = 400;
 const CAP: u64 = 8;
@@ -37,16 +37,20 @@ fn d1_a_run_that_is_killed_at_random_moments_has_every_id_once_and_pays_twice_on
             0 => vec!["run", &input, "--run-dir", &dir, "--json", "--cap", &cap],
             _ => vec!["resume", &dir, "--json", "--cap", &cap],
         };
+        // Somewhere in the next fiftieth to thirteenth of the run, at a moment that the server chooses by its load; and
+        // before the end of the run, however late the kill is.
+        let until = server.stats().n_messages + rng.u64(8..30);
+        server.hold_from(until + 8);
         let running = place.start(&args);
-        // Somewhere in the next fiftieth to eighth of the run, at a moment that the server chooses by its load.
-        let until = server.stats().n_messages + rng.u64(8..50);
-        wait_for("so many requests", || (server.stats().n_messages >= until).then_some(()));
+        server.wait_for_messages(until);
         let ended = running.kill();
         assert_eq!(ended.code, 137, "{}", ended.stderr);
+        server.wait_until_left();
         let stats = server.stats();
         in_flight_at_kills += 3 * CAP;
         not_durable_at_kills += stats.bodies_accepted - durable(&place).len() as u64;
     }
+    server.release();
     let before = durable(&place);
     let resumed = place.run(&["resume", &dir, "--json"]);
     let line = finished(&resumed);

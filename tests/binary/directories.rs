@@ -56,9 +56,11 @@ fn a_place_that_cannot_be_written_is_a_clear_error_and_nothing_is_sent() {
 
 #[test]
 fn d3_a_second_owner_is_refused_with_5_and_the_first_one_goes_on() {
-    let server = Server::slow(100);
+    let server = Server::calm();
     let place = Place::at(&server);
     let (input, dir) = (place.requests(180), place.text("run"));
+    // It has its first answers, and no more until the others have been there.
+    server.hold_from(16);
     let mut first = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
     first.line("the start", |line| line.contains("run-started"));
     let owner = format!("process {}", first.pid());
@@ -71,6 +73,7 @@ fn d3_a_second_owner_is_refused_with_5_and_the_first_one_goes_on() {
     let status = last_json(&place.run(&["status", &dir, "--json"]).stdout);
     assert_eq!((&status["live"], &status["owner"]["pid"]), (&true.into(), &first.pid().into()));
     assert_eq!(place.run(&["export", &dir]).code, 0);
+    server.release();
     assert_eq!(finished(&first.end())["n_succeeded"], 180);
     assert_eq!(last_json(&place.run(&["status", &dir, "--json"]).stdout)["live"], false);
     assert_eq!(server.stats().bodies_accepted_twice, 0);
@@ -78,12 +81,14 @@ fn d3_a_second_owner_is_refused_with_5_and_the_first_one_goes_on() {
 
 #[test]
 fn d3_the_lock_dies_with_its_owner() {
-    let server = Server::slow(100);
+    let server = Server::calm();
     let place = Place::at(&server);
     let (input, dir) = (place.requests(60), place.text("run"));
+    server.hold_from(1);
     let mut first = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
     first.line("the start", |line| line.contains("run-started"));
     first.kill();
+    server.release();
     let status = place.run(&["status", &dir]).stdout;
     assert!(status.contains("cut off while") && status.contains("fandeck resume"), "{status}");
     assert_eq!(finished(&place.run(&["resume", &dir, "--json"]))["n_succeeded"], 60);
@@ -138,15 +143,18 @@ fn a_directory_whose_run_sent_nothing_is_taken_again() {
 
 #[test]
 fn a_run_directory_that_is_deleted_under_the_run_is_put_back_with_every_answer() {
-    let server = Server::slow(60);
+    let server = Server::calm();
     let place = Place::at(&server);
     let (input, dir) = (place.requests(150), place.text("run"));
+    // Some answers come before the journal goes, and the others afterwards.
+    server.hold_from(16);
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
     running.line("the start", |line| line.contains("run-started"));
     wait_for("answers in the journal", || {
         fs::metadata(place.path("run/results.jsonl")).ok().filter(|meta| meta.len() > 0).map(drop)
     });
     fs::remove_file(place.path("run/results.jsonl")).unwrap();
+    server.release();
     let ended = running.end();
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(place.export(&dir, &[]).len(), 150);

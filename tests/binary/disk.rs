@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Place, Server, finished, json_lines, wait_for};
+use crate::support::{Place, Running, Server, finished, json_lines, wait_for};
 
 /// A file system of one megabyte; unmounted when dropped.
 struct Small(PathBuf);
@@ -19,9 +19,10 @@ impl Small {
         mounted.then(|| Small(at.to_owned()))
     }
 
-    /// What is left is enough to begin, and not enough for all the answers.
+    /// To the last byte.
     fn fill(&self) {
-        fs::write(self.0.join("ballast"), vec![b'x'; 900_000]).unwrap();
+        // It takes what it can, and says that this is not all.
+        let _ = fs::write(self.0.join("ballast"), vec![b'x'; 2_000_000]);
     }
 
     fn free(&self) {
@@ -48,22 +49,44 @@ impl Drop for Small {
     }
 }
 
+/// How many answers there is space for, and how many requests are out when the disk becomes full: answers that are larger than
+/// the little that may become free again when a state replaces the one before.
+const BEFORE: u64 = 30;
+const OUT: u64 = 3 * 4;
+
+/// Fills the disk of a run whose first answers are written and whose next ones are out, and lets those come.
+#[track_caller]
+fn fill_under(server: &Server, small: &Small) {
+    server.wait_for_messages(BEFORE + OUT);
+    small.fill();
+    server.release();
+}
+
+/// Waits until a run says that the disk takes nothing, and that nothing is in flight: the server alone does not know of what
+/// is on its way.
+#[track_caller]
+fn at_rest_while_blocked(running: &mut Running) {
+    running.line("progress while blocked, with nothing in flight", |line| {
+        line.contains("\"progress\"")
+            && line.contains("\"store_trouble\":\"failed to write")
+            && line.contains("\"n_in_flight\":0,")
+    });
+}
+
 #[test]
 fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on() {
     let Some((place, server, small)) = small_disk() else { return };
-    small.fill();
+    server.hold_from(BEFORE + 1);
     let (input, dir) = (place.requests(300), place.text("small/run"));
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
-    let blocked =
-        running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
+    fill_under(&server, &small);
+    let blocked = running.line("trouble of the store", |line| line.contains("store-blocked"));
     assert!(blocked.contains("failed to write") && blocked.contains("free some space"), "{blocked}");
     // What is in flight ends, and no more is sent. The plain truth is in the progress lines, too.
-    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    at_rest_while_blocked(&mut running);
     let at_rest = server.stats().n_messages;
     assert!(at_rest < 300);
-    running.line("progress while blocked", |line| {
-        line.contains("\"progress\"") && line.contains("\"store_trouble\":\"failed to write")
-    });
+    at_rest_while_blocked(&mut running);
     assert_eq!(server.stats().n_messages, at_rest);
 
     small.free();
@@ -78,11 +101,12 @@ fn d4_a_full_disk_stops_sending_and_loses_nothing_and_freed_space_lets_it_go_on(
 #[test]
 fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_signal_keeps_the_answers_elsewhere() {
     let Some((place, server, small)) = small_disk() else { return };
-    small.fill();
+    server.hold_from(BEFORE + 1);
     let (input, dir) = (place.requests(300), place.text("small/run"));
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
-    running.line("trouble of the store", |line| line.contains("results.jsonl") && line.contains("notice"));
-    wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
+    fill_under(&server, &small);
+    running.line("trouble of the store", |line| line.contains("store-blocked"));
+    at_rest_while_blocked(&mut running);
     let rows = || fs::read_to_string(place.path("small/run/results.jsonl")).unwrap_or_default().lines().count();
     running.signal(rustix::process::Signal::TERM);
     running.line("what is waited for", |line| line.contains("run-stopping") && line.contains("are not on the disk"));
@@ -118,11 +142,12 @@ fn d4_a_run_that_is_stopped_while_the_disk_is_full_waits_for_it_and_the_second_s
 
 #[test]
 fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again() {
-    let Some((place, _server, small)) = small_disk() else { return };
-    small.fill();
+    let Some((place, server, small)) = small_disk() else { return };
+    server.hold_from(BEFORE + 1);
     place.requests(300);
     let args = ["run", "in.jsonl", "--run-dir", "small/run", "--yes", "--cap", "4"];
     let mut terminal = crate::screen::builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
+    fill_under(&server, &small);
     terminal.wait_until(|screen| screen.contains("DISK: ") && screen.contains("free some space")).unwrap();
     small.free();
     terminal.wait_until(|screen| screen.contains("finished") && !screen.contains("DISK: ")).unwrap();
@@ -134,15 +159,18 @@ fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again(
 
 #[test]
 fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
-    let server = Server::slow(40);
+    let server = Server::calm();
     let place = Place::at(&server);
     let (input, dir) = (place.requests(150), place.text("run"));
+    // Some answers come before the directory goes, and the others afterwards.
+    server.hold_from(16);
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "5"]);
     running.line("the start", |line| line.contains("run-started"));
     wait_for("answers in the journal", || {
         fs::metadata(place.path("run/results.jsonl")).ok().filter(|meta| meta.len() > 0).map(drop)
     });
     fs::rename(place.path("run"), place.path("elsewhere")).unwrap();
+    server.release();
     running.line("trouble of the store", |line| line.contains("notice") && line.contains("store-blocked"));
     wait_for("quiet", || (server.stats().in_flight == 0).then_some(()));
     let at_rest = server.stats().n_messages;
@@ -157,8 +185,7 @@ fn d4_a_directory_that_is_moved_away_is_waited_for_and_nothing_is_lost() {
 fn d4_a_disk_that_is_full_from_the_start_is_left_as_it_was() {
     let Some((place, server, small)) = small_disk() else { return };
     fs::create_dir(small.0.join("run")).unwrap();
-    // It takes what it can, to the last byte.
-    let _ = fs::write(small.0.join("ballast"), vec![b'x'; 2_000_000]);
+    small.fill();
     let (input, dir) = (place.requests(3), place.text("small/run"));
     place.run(&["run", &input, "--run-dir", &dir, "--json"]).refused(2, &["free some space"]);
     assert_eq!((fs::read_dir(&dir).unwrap().count(), server.stats().n_messages), (0, 0));

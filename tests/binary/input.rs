@@ -118,8 +118,9 @@ fn piped(place: &Place, args: &[&str], text: &str) -> Ended {
 
 #[test]
 fn standard_input_is_kept_in_the_run_directory_so_that_the_run_can_be_resumed() {
-    let server = Server::slow(150);
+    let server = Server::calm();
     let place = Place::at(&server);
+    server.hold_from(25);
     let text: String = (0..60).map(|no| request(&format!("p-{no}"), &format!("piped {no}"))).collect();
     let dir = place.text("run");
     let mut command = place.command(&["run", "-", "--run-dir", &dir, "--json", "--cap", "4"]);
@@ -128,6 +129,7 @@ fn standard_input_is_kept_in_the_run_directory_so_that_the_run_can_be_resumed() 
     running.line("the start", |line| line.contains("run-started"));
     crate::support::wait_for("some answers", || (server.stats().bodies_accepted > 20).then_some(()));
     running.kill();
+    server.release();
     fs::remove_file(place.path("piped")).unwrap();
     assert_eq!(fs::read_to_string(place.path("run/input.jsonl")).unwrap(), text);
     let resumed = place.run(&["resume", &dir, "--json"]);
@@ -196,9 +198,10 @@ fn d2_an_edited_input_is_refused_with_counts_and_goes_on_only_when_that_is_accep
 
 #[test]
 fn d2_an_input_that_is_edited_under_the_run_ends_it_and_no_changed_line_is_sent() {
-    let server = Server::slow(60);
+    let server = Server::calm();
     let place = Place::at(&server);
     let (input, dir) = (place.requests(100), place.text("run"));
+    server.hold_from(25);
     let good = fs::read_to_string(&input).unwrap();
     let mut running = place.start(&["run", &input, "--run-dir", &dir, "--json", "--cap", "4"]);
     running.line("the start", |line| line.contains("run-started"));
@@ -206,6 +209,7 @@ fn d2_an_input_that_is_edited_under_the_run_ends_it_and_no_changed_line_is_sent(
     // In place, as an editor that keeps the file does it.
     let edited = good.replace("judge case", "JUDGE CASE");
     fs::OpenOptions::new().write(true).open(&input).unwrap().write_all(edited.as_bytes()).unwrap();
+    server.release();
     let ended = running.end();
     let line = finished(&ended);
     assert_eq!((ended.code, &line["status"]), (4, &"incomplete".into()), "{line}");

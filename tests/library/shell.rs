@@ -4,7 +4,8 @@
 use std::io::Write;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Wake};
 
 use fandeck::api::transport::{ReplyFuture, SightFuture};
@@ -109,11 +110,11 @@ impl World {
 }
 
 /// Panics at some calls, counted from 0, after they have been made: the answer is lost.
-struct Panics<F>(Arc<dyn Transport>, std::sync::atomic::AtomicUsize, F);
+struct Panics<F>(Arc<dyn Transport>, AtomicUsize, F);
 
 impl<F: Fn(usize, &Call) -> bool + Send + Sync + 'static> Transport for Panics<F> {
     fn call(&self, call: Call) -> ReplyFuture {
-        let panics = (self.2)(self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed), &call);
+        let panics = (self.2)(self.1.fetch_add(1, Ordering::Relaxed), &call);
         let reply = self.0.call(call);
         Box::pin(async move {
             let reply = reply.await;
@@ -173,7 +174,8 @@ fn lines(n: u32, model: &str, max_tokens: u32) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn l1_a_storm_of_an_hour_is_waited_out_and_every_result_is_in_the_journal_once() {
-    let storm = "latency = { p50-ms = 1500, p95-ms = 3000 }\n[[faults]]\nkind = \"rate-limited\"\nfrom-s = 4\nto-s = 3604\nretry-after = [20, 60]";
+    // So many calls of each org, and no span of time: while the disk is slow, the paused clock runs away.
+    let storm = "latency = { p50-ms = 1500, p95-ms = 3000 }\n[[faults]]\nkind = \"rate-limited\"\nfrom-call = 5\nto-call = 130\nretry-after = [20, 60]";
     let (end, last, seen, journal) = run(&lines(120, "claude-haiku-4-5", 64), storm).await;
     assert_eq!((end.exit_code, end.counts.succeeded, end.closed.n_unsynced), (0, 120, 0));
     assert_eq!(seen.bodies_accepted_twice, 0);
@@ -183,7 +185,8 @@ async fn l1_a_storm_of_an_hour_is_waited_out_and_every_result_is_in_the_journal_
     assert_eq!((ids.len(), journal.len()), (120, 120));
     assert!(last.runs[0].session_wall_ms > 3_600_000);
     let re_driven: u64 = last.runs[0].re_driven.iter().map(|(_, n)| n).sum();
-    assert!((10..400).contains(&re_driven), "{re_driven}");
+    // One org, or both, had to get through it.
+    assert!((126..=252).contains(&re_driven), "{re_driven}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,6 +241,41 @@ async fn a_command_is_answered_when_its_picture_is_out_so_that_the_next_one_is_a
         assert_eq!(*look.1.lock().unwrap(), Some(status), "{command:?}");
     }
     started.ended.await.unwrap();
+}
+
+/// Has the run stopped in the moment in which an answer comes, counted from 1, before the engine can have taken it; counts
+/// the answers that it gave.
+struct StopsAt(Arc<dyn Transport>, usize, Arc<(AtomicUsize, OnceLock<EngineHandle>)>);
+
+impl Transport for StopsAt {
+    fn call(&self, call: Call) -> ReplyFuture {
+        let (reply, last, shared) = (self.0.call(call), self.1, Arc::clone(&self.2));
+        Box::pin(async move {
+            let reply = reply.await;
+            let (given, handle) = &*shared;
+            if given.fetch_add(1, Ordering::Relaxed) + 1 == last {
+                handle.get().unwrap().send(Command::StopRun { run: RunSlot(0) }).unwrap();
+            }
+            reply
+        })
+    }
+
+    fn look(&self, org: OrgId, model: &str) -> SightFuture {
+        self.0.look(org, model)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_abandons_no_answer_that_has_come_before_it() {
+    let world = World::new(&lines(60, "claude-haiku-4-5", 64), "");
+    let shared: Arc<(AtomicUsize, OnceLock<EngineHandle>)> = Arc::default();
+    let stops = Arc::clone(&shared);
+    let started = world.start(|inner| Arc::new(StopsAt(inner, 7, stops)), |_| {});
+    assert!(shared.1.set(started.handle.clone()).is_ok());
+    let end = started.ended.await.unwrap().remove(0);
+    let given = shared.0.load(Ordering::Relaxed);
+    let kept = world.journal().iter().filter(|line| line["result"]["type"] == "succeeded").count();
+    assert_eq!((end.exit_code, end.counts.succeeded, kept), (4, given as u64, given));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::*;
 use crate::api::batches::{ProcessingStatus, upload};
@@ -27,6 +27,10 @@ async fn serve(answers: Vec<Option<String>>) -> (HttpTransport, Arc<Mutex<Vec<St
             }
         }
     });
+    (transport_to(base_url), seen)
+}
+
+fn transport_to(base_url: String) -> HttpTransport {
     let org = OrgSpec {
         label: "batch".to_owned(),
         key_env: "ANTHROPIC_BATCH_KEY".to_owned(),
@@ -35,7 +39,7 @@ async fn serve(answers: Vec<Option<String>>) -> (HttpTransport, Arc<Mutex<Vec<St
         caps: Family::ALL.map(Family::default_cap),
     };
     let scrubber = Scrubber::new([&org.key]);
-    (HttpTransport::new(&[org], &WireSettings::default(), scrubber).unwrap(), seen)
+    HttpTransport::new(&[org], &WireSettings::default(), scrubber).unwrap()
 }
 
 /// `None` when the request broke off.
@@ -110,9 +114,10 @@ async fn b4_only_what_the_api_refused_or_never_had_is_surely_not_created() {
 
 #[tokio::test]
 async fn without_a_connection_or_without_a_whole_body_nothing_was_created() {
-    let (transport, _) = serve(Vec::new()).await;
-    // The listener's task has ended, and the port with it.
-    tokio::task::yield_now().await;
+    // A port that is taken and does not listen: one that was let go of could be another test's by then.
+    let taken = TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let transport = transport_to(format!("http://{}", taken.local_addr().unwrap()));
     let reply = transport.create(OrgId(0), body_of("{}")).await;
     assert!(matches!(reply.outcome, CreateOutcome::Refused(_)), "{:?}", reply.outcome);
 

@@ -11,7 +11,6 @@ use crate::requests::Input;
 use crate::store::{Last, RunFile, for_each_outcome};
 
 use super::AbArgs;
-use crate::cli::drive::runtime;
 use crate::cli::failure::Failure;
 use crate::cli::launch::store_failure;
 use crate::cli::signals::Signals;
@@ -96,8 +95,9 @@ impl Arm {
         Ok(last)
     }
 
-    /// Runs it to its end, or goes on with it. Gives its exit code.
-    pub(super) fn run(&self, args: &AbArgs) -> Result<u8, Failure> {
+    /// Runs it to its end, or goes on with it. Gives its exit code. A signal stops it as it stops any run, and the next
+    /// command goes on with it.
+    pub(super) async fn run(&self, args: &AbArgs, signals: &mut Signals) -> Result<u8, Failure> {
         let failed =
             |error: std::io::Error| Failure::internal(format!("failed to start the arm {}: {error}", self.name));
         let program = std::env::current_exe().map_err(failed)?;
@@ -105,17 +105,13 @@ impl Arm {
         command.args(self.arguments(args)).env(ARM_OF, std::process::id().to_string()).stdin(Stdio::null());
         let mut child = command.spawn().map_err(failed)?;
         let pid = rustix::process::Pid::from_child(&child);
-        runtime()?.block_on(async {
-            let signals = Signals::listen()?;
-            let mut ended = tokio::task::spawn_blocking(move || child.wait());
-            tokio::select! {
-                status = &mut ended => return code_of(status).map_err(failed),
-                // The arm stops as any run does, and the next command goes on with it.
-                _ = signals.wait() => {}
-            }
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            code_of(ended.await).map_err(failed)
-        })
+        let mut ended = tokio::task::spawn_blocking(move || child.wait());
+        tokio::select! {
+            status = &mut ended => return code_of(status).map_err(failed),
+            _ = signals.wait() => {}
+        }
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        code_of(ended.await).map_err(failed)
     }
 
     fn arguments(&self, args: &AbArgs) -> Vec<OsString> {

@@ -19,6 +19,7 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir, RunFile, save_file};
 
+use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
@@ -27,6 +28,7 @@ use super::options::{DriveArgs, PlanningArgs};
 use super::out;
 use super::price::Price;
 use super::setup::Setup;
+use super::signals::Signals;
 
 use args::BaselineArg;
 use arm::{Arm, Shape};
@@ -69,17 +71,35 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
         return Ok(0);
     }
     charter.save(&args.out)?;
+    runtime()?.block_on(both(args, &input, &setup.orgs, arms.iter().zip(slots)))
+}
+
+/// Runs the arms that are not over, one after the other, and holds them against each other.
+async fn both<'a>(
+    args: &AbArgs,
+    input: &Arc<Input>,
+    orgs: &[OrgSpec],
+    arms: impl Iterator<Item = (&'a Arm, u32)>,
+) -> Outcome {
+    // Listened to from before the first arm until the end: once they are, a signal ends nothing by itself any more, and one
+    // that comes between the arms must not be lost.
+    let mut signals = Signals::listen()?;
     let mut results = Vec::new();
-    for (arm, slots) in arms.iter().zip(slots) {
-        unchanged(args, &input)?;
-        released(arm)?;
+    for (arm, slots) in arms {
+        unchanged(args, input)?;
+        let stopped = released(arm, &mut signals).await?;
         let is_over = begun(&arm.dir)?.is_some_and(|peek| peek.state.status == RunStatus::Finished);
-        let exit_code = if is_over { 0 } else { arm.run(args)? };
+        if let (Some(exit_code), false) = (stopped, is_over) {
+            let name = arm.name;
+            out::say(&format!("fandeck ab: stopped before the arm {name}; the same command goes on with it"));
+            return Ok(exit_code);
+        }
+        let exit_code = if is_over { 0 } else { arm.run(args, &mut signals).await? };
         if begun(&arm.dir)?.is_none() {
             // It has said why.
             return Ok(exit_code);
         }
-        let result = ArmResult::read(arm, slots, &input)?;
+        let result = ArmResult::read(arm, slots, input)?;
         if !result.is_finished() {
             out::say(&format!(
                 "fandeck ab: the arm {} ended with {exit_code} before its end; the same command goes on with it",
@@ -89,7 +109,7 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
         }
         results.push(result);
     }
-    let verdict = Verdict::new(&input, args.target, results);
+    let verdict = Verdict::new(input, args.target, results);
     let path = args.out.join("ab.json");
     save_file(&path, &verdict).map_err(|error| store_failure(&error))?;
     if args.json {
@@ -100,7 +120,7 @@ pub(crate) fn ab(args: &AbArgs) -> Outcome {
         out::print(&verdict.in_words())?;
     }
     out::say(&format!("fandeck ab: the result is in {}", path.display()));
-    out::say(&rotate(&setup.orgs));
+    out::say(&rotate(orgs));
     Ok(verdict.exit_code)
 }
 
@@ -131,16 +151,19 @@ fn unchanged(args: &AbArgs, input: &Input) -> Result<(), Failure> {
     )))
 }
 
-/// Waits until nobody runs an arm: the process of a validation that was killed ends its arm after it, not with it.
-fn released(arm: &Arm) -> Result<(), Failure> {
+/// Waits until nobody runs an arm: the process of a validation that was killed ends its arm after it, not with it. Gives the
+/// exit code of a signal that came before.
+async fn released(arm: &Arm, signals: &mut Signals) -> Result<Option<u8>, Failure> {
     let mut said = false;
-    while let Some(owner) = begun(&arm.dir)?.and_then(|peek| peek.owner) {
+    loop {
+        let came = signals.came().await;
+        let owner = begun(&arm.dir)?.and_then(|peek| peek.owner);
+        let (None, Some(owner)) = (came, owner) else { return Ok(came) };
         if !std::mem::replace(&mut said, true) {
             out::say(&format!("fandeck ab: the arm {} is still run by {owner}; waiting for its end", arm.name));
         }
-        std::thread::sleep(Duration::from_millis(200));
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    Ok(())
 }
 
 /// The two arms, the old way first.

@@ -17,8 +17,8 @@ use crate::engine::EngineHandle;
 use crate::engine::handle::CommandRequest;
 use crate::model::series::{Course, Latencies};
 use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, StoreView, SubBatchView};
-use crate::model::{Command, CommandOutcome, Money, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
-use crate::store::{OrgState, RunDir, RunPeek, StateFile, SubBatchEntry, stamp};
+use crate::model::{Command, CommandOutcome, OrgId, RunSlot, Snapshot, SubBatchStatus, Wall};
+use crate::store::{OrgState, RunDir, RunPeek, StateFile, SubBatchEntry, batches_view, stamp, sub_batch_view};
 use crate::tui::backstage::{Attached, Driver};
 
 /// Between two looks at a directory that another process writes.
@@ -188,31 +188,19 @@ fn org_view(id: OrgId, org: &OrgState) -> OrgView {
 /// stuck.
 fn batches(state: &StateFile, driven: bool, now: Wall) -> BatchesView {
     let entries = &state.sub_batches;
-    let requests = |wanted: &dyn Fn(SubBatchStatus) -> bool| -> u64 {
-        entries.iter().filter(|entry| wanted(entry.status)).map(|entry| u64::from(entry.n_requests)).sum()
-    };
-    let count = |wanted: &dyn Fn(&SubBatchEntry) -> bool| {
-        u32::try_from(entries.iter().filter(|entry| wanted(entry)).count()).unwrap_or(u32::MAX)
-    };
     let mut took: Vec<u64> = entries.iter().filter_map(SubBatchEntry::took_ms).collect();
     took.sort_unstable();
     let threshold = state.stuck_after_ms.filter(|ms| *ms > 0);
     BatchesView {
         took_median_ms: took.get(took.len() / 2).copied(),
         took_longest_ms: took.last().copied(),
-        n_harvested: requests(&|status| status.is_over()),
-        n_open: requests(&SubBatchStatus::is_under_way),
-        n_planned: requests(&|status| status == SubBatchStatus::Planned),
-        created: count(&|entry| entry.batch_id.is_some()),
-        ended: count(&|entry| entry.ended_at.is_some()),
-        stuck_canceled: count(&|entry| entry.stuck_canceled_at.is_some()),
         threshold_known: state.stuck_after_ms.is_some(),
         threshold_ms: threshold,
         // Whether the escape is made without asking is only known where it is driven.
         escape: false,
         finish_on_sync: state.finish_on_sync,
-        cost: entries.iter().map(|entry| entry.tally.cost).sum::<Money>(),
         sub_batches: entries.iter().map(|entry| sub_batch(entry, threshold.filter(|_| driven), now)).collect(),
+        ..batches_view(entries.iter())
     }
 }
 
@@ -221,30 +209,12 @@ fn sub_batch(entry: &SubBatchEntry, threshold: Option<u64>, now: Wall) -> SubBat
     let open = entry.status.is_open();
     let waits = open && !matches!(entry.status, SubBatchStatus::CancelRequested | SubBatchStatus::Canceling);
     let age = entry.began_at().map(|began| span(began, entry.ended_at.unwrap_or(now)));
-    let tally = &entry.tally;
     SubBatchView {
-        index: entry.index,
-        org: entry.org.clone(),
-        batch_id: entry.batch_id.clone(),
-        n_requests: entry.n_requests,
-        status: entry.status,
-        api_status: None,
         age_ms: age,
         stuck_in_ms: threshold.filter(|_| waits).zip(age).map(|(threshold, age)| threshold.saturating_sub(age)),
         expires_in_ms: entry.expires_at.filter(|_| open).map(|at| span(now, at)),
-        next_poll_ms: None,
-        n_failed: 0,
-        canceled: entry.was_canceled(),
-        stuck: entry.stuck_cancel_intent_at.is_some(),
-        adopted: entry.adopted,
-        question: None,
-        n_succeeded: tally.n_succeeded,
-        n_refused_invalid: tally.n_refused + tally.n_invalid,
-        n_expired: tally.n_expired,
-        n_canceled: tally.n_canceled,
-        n_errored: tally.n_errored + tally.n_missing + tally.n_unknown,
-        cost: tally.cost,
         timeline: entry.moments(),
+        ..sub_batch_view(entry)
     }
 }
 

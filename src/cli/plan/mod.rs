@@ -24,10 +24,11 @@ use super::logging::Logging;
 use super::options::{DriveArgs, PathArg, PlanningArgs, ShowArgs};
 use super::out;
 use super::pilot::pilot;
-use super::planned::{Asked, Ground, Work, until};
+use super::planned::{Asked, Ground, until};
 use super::planner::{self, Planned};
 use super::run::{RunArgs, expected_open};
 use super::setup::{catalog, settings};
+use super::work::Work;
 
 /// `fandeck plan`. It needs neither keys nor the network, but for `--pilot`.
 #[derive(Debug, Clone, Default, Args)]

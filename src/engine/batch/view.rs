@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::snapshot::{BatchesView, SubBatchView};
-use crate::model::{Money, Mono, Now, SubBatchStatus};
+use crate::model::{Mono, Now, SubBatchStatus};
+use crate::store::{batches_view, sub_batch_view};
 
 use super::part::BatchRun;
 use super::sub::Sub;
@@ -30,31 +31,21 @@ pub(crate) fn picture(part: &mut BatchRun, now: Now) -> Arc<BatchesView> {
 }
 
 fn view(part: &BatchRun, now: Mono) -> BatchesView {
-    let requests = |wanted: &dyn Fn(SubBatchStatus) -> bool| -> u64 {
-        part.subs.iter().filter(|sub| wanted(sub.status())).map(|sub| u64::from(sub.entry.n_requests)).sum()
-    };
-    let count = |wanted: &dyn Fn(&Sub) -> bool| part.subs.iter().filter(|sub| wanted(sub)).count() as u32;
     let peers = part.peers();
     BatchesView {
-        n_harvested: requests(&|status| status.is_over()),
-        n_open: requests(&SubBatchStatus::is_under_way),
-        n_planned: requests(&|status| status == SubBatchStatus::Planned),
-        created: count(&|sub| sub.entry.batch_id.is_some()),
-        ended: count(&|sub| sub.entry.ended_at.is_some()),
-        stuck_canceled: count(&|sub| sub.entry.stuck_canceled_at.is_some()),
         threshold_known: true,
         threshold_ms: part.settings.stuck_after.map(millis),
         escape: part.settings.escape,
         took_median_ms: peers.median().map(millis),
         took_longest_ms: peers.longest().map(millis),
         finish_on_sync: part.finish_on_sync,
-        cost: part.subs.iter().map(|sub| sub.entry.tally.cost).sum::<Money>(),
         sub_batches: part.subs.iter().map(|sub| one(part, sub, now)).collect(),
+        ..batches_view(part.subs.iter().map(|sub| &sub.entry))
     }
 }
 
 fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
-    let (status, tally) = (sub.status(), sub.entry.tally);
+    let status = sub.status();
     let planned = status == SubBatchStatus::Planned;
     let age = (!planned).then(|| sub.took.unwrap_or_else(|| sub.age(now)));
     let open = status.is_open();
@@ -63,11 +54,6 @@ fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
     let unknown =
         sub.api_status.as_ref().filter(|word| !matches!(word.as_str(), "in_progress" | "canceling" | "ended"));
     SubBatchView {
-        index: sub.entry.index,
-        org: sub.entry.org.clone(),
-        batch_id: sub.entry.batch_id.clone(),
-        n_requests: sub.entry.n_requests,
-        status,
         api_status: unknown.cloned(),
         age_ms: age.map(millis),
         stuck_in_ms: part
@@ -78,17 +64,10 @@ fn one(part: &BatchRun, sub: &Sub, now: Mono) -> SubBatchView {
         expires_in_ms: open.then(|| millis(sub.expires_in(now))),
         next_poll_ms: (status.is_polled() && sub.org.is_some()).then(|| millis(sub.next.until(now))),
         n_failed: sub.n_failed + sub.n_404,
-        canceled: sub.entry.was_canceled(),
         stuck: sub.stuck || sub.entry.stuck_cancel_intent_at.is_some(),
-        adopted: sub.entry.adopted,
         question: sub.question.clone(),
-        n_succeeded: tally.n_succeeded,
-        n_refused_invalid: tally.n_refused + tally.n_invalid,
-        n_expired: tally.n_expired,
-        n_canceled: tally.n_canceled,
-        n_errored: tally.n_errored + tally.n_missing + tally.n_unknown,
-        cost: tally.cost,
         timeline: sub.timeline.clone(),
+        ..sub_batch_view(&sub.entry)
     }
 }
 

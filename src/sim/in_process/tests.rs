@@ -57,6 +57,27 @@ async fn an_answer_comes_after_its_latency_with_usage_and_limits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_held_back_comes_when_it_is_released_and_those_before_it_at_their_time() {
+    let (transport, sim) = transport("latency = { p50-ms = 1500, p95-ms = 1500 }", false);
+    sim.hold_from(2);
+    transport.call(call(0)).await;
+    let mut held = transport.call(call(0));
+    assert!(tokio::time::timeout(Duration::from_secs(10), &mut held).await.is_err());
+    let stats = sim.stats();
+    assert_eq!((stats.n_messages, stats.in_flight), (2, 1));
+    sim.release();
+    assert!(matches!(held.await.verdict, Verdict::Answered { .. }));
+    // What is released early takes its time all the same.
+    sim.hold_from(1);
+    let started = Instant::now();
+    let mut early = transport.call(call(0));
+    assert!(tokio::time::timeout(Duration::from_millis(100), &mut early).await.is_err());
+    sim.release();
+    early.await;
+    assert!(started.elapsed() >= Duration::from_millis(1_500));
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_org_is_called_with_its_own_key_in_either_style() {
     for bearer in [false, true] {
         let (transport, _) = transport("", bearer);

@@ -111,15 +111,15 @@ async fn answer(
 async fn follow(flight: Flight, sim: &SharedSim, abort: &AtomicBool) -> Result<http::Response<Outgoing>, Dropped> {
     match flight.ending() {
         Ending::Answer { after } => {
-            sim.sleep(after).await;
+            flight.due(after).await;
             flight.answer().map(|answer| outgoing::response(answer, None, sim)).ok_or(Dropped)
         }
         Ending::CutBody { after, at_bytes } => {
-            sim.sleep(after).await;
+            flight.due(after).await;
             flight.answer().map(|answer| outgoing::response(answer, Some(at_bytes), sim)).ok_or(Dropped)
         }
         Ending::Reset { after, .. } => {
-            sim.sleep(after).await;
+            flight.due(after).await;
             abort.store(true, Ordering::Relaxed);
             Err(Dropped)
         }

@@ -20,6 +20,9 @@ const DIALOGS: &[Context] = &[QuitDialog, ConfirmDialog];
 /// Screens about a run.
 const OF_A_RUN: &[Context] = &[Live, Batches, Requests, Log];
 
+/// Screens that show times of day.
+const TIMES: &[Context] = &[Live, Batches, Requests, Log];
+
 /// Screens of which something can be copied.
 const COPIES: &[Context] = &[Runs, Live, Batches, Requests];
 
@@ -83,6 +86,7 @@ pub const LAST: &[ActionInfo] = &[
     entry(Action::Copy, "copy", &["y"], "copy the id or path of what is selected", Some("copy"), COPIES),
     entry(Action::Freeze, "freeze", &["z"], "hold the picture, or let it go on", None, OF_A_RUN),
     entry(Action::NextTheme, "next-theme", &["T"], "change to the next theme", None, &Context::SCREENS),
+    entry(Action::ChangeZone, "change-zone", &["U"], "show times in UTC, or in your own zone", None, TIMES),
     entry(
         Action::ToggleMouse,
         "toggle-mouse",

@@ -222,6 +222,8 @@ pub enum Action {
     Copy,
     /// Change to the next theme.
     NextTheme,
+    /// Show times in UTC, or in the zone of this machine.
+    ChangeZone,
     /// Show the selected request in full, or close it.
     InspectRequest,
     /// Scroll what is shown in full down.

@@ -13,6 +13,7 @@ use crate::model::Wall;
 use crate::report::text;
 use crate::tui::theme::Theme;
 use crate::tui::update::LogMove;
+use crate::tui::zone::Zone;
 
 /// Records kept; the file has all of them.
 const KEPT: usize = 10_000;
@@ -47,6 +48,8 @@ pub struct LogView {
     pub levels: BTreeMap<String, LevelFilter>,
     /// The target of each record is shown.
     pub targets: bool,
+    /// The zone of their times.
+    pub zone: Zone,
 }
 
 impl LogView {
@@ -121,7 +124,7 @@ impl Records {
         }
         // What a step of half a page means when the operator scrolls up.
         self.page.set(usize::from(area.height));
-        super::tail::render(area, buf, theme);
+        super::tail::render(area, buf, theme, &view.zone);
     }
 
     /// Takes records in, oldest first.
@@ -192,7 +195,8 @@ impl Records {
                 break;
             }
             n += 1;
-            for line in of_record(theme, record, usize::from(area.width), view.targets).into_iter().rev() {
+            let clock = view.zone.clock(record.at);
+            for line in of_record(theme, record, &clock, usize::from(area.width), view.targets).into_iter().rev() {
                 lines.push_front(line);
             }
         }
@@ -209,16 +213,20 @@ pub fn short_target(target: &str) -> &str {
     target.strip_prefix("fandeck::").unwrap_or(target)
 }
 
-/// `10:00:03 WARN  text`, broken into as many lines as it takes. The time is UTC, as in the file.
-pub(super) fn of_record(theme: &Theme, record: &Record, columns: usize, targets: bool) -> Vec<Line<'static>> {
+/// `10:00:03 WARN  text`, broken into as many lines as it takes.
+pub(super) fn of_record(
+    theme: &Theme,
+    record: &Record,
+    clock: &str,
+    columns: usize,
+    targets: bool,
+) -> Vec<Line<'static>> {
     let style = match record.level {
         Level::ERROR => theme.bad,
         Level::WARN => theme.warn,
         Level::INFO => theme.text,
         Level::DEBUG | Level::TRACE => theme.dim,
     };
-    let seconds = record.at.0.div_euclid(1_000).rem_euclid(86_400);
-    let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
     let mut stamp = format!(" {clock} {:<5} ", record.level);
     if targets {
         stamp.push_str(&text::fit(short_target(&record.target), TARGET));
@@ -331,7 +339,7 @@ mod tests {
     fn a_long_record_is_broken_under_its_text_and_never_wider_than_the_pane() {
         let theme = Theme::of(ThemeName::Mono);
         let long = record(1, Level::WARN, "t", "batch: 25 answers 429, window 100 → 50");
-        let shown = of_record(&theme, &long, 40, false);
+        let shown = of_record(&theme, &long, "10:00:03", 40, false);
         assert_eq!(shown.len(), 2);
         assert!(shown.iter().all(|line| line.width() <= 40), "{shown:?}");
         assert!(shown[1].to_string().starts_with("                w"), "{shown:?}");

@@ -16,6 +16,7 @@ use tui_logger::{ExtLogRecord, LogFormatter, TuiLoggerWidget};
 use super::records::{Record, of_record};
 use crate::model::Wall;
 use crate::tui::theme::Theme;
+use crate::tui::zone::Zone;
 
 /// A quarter of the ring of `tui-logger` that holds records until they are moved.
 const MOVE_EVERY: u64 = 250;
@@ -37,13 +38,14 @@ pub(super) fn keep(level: tracing::Level, target: &str, text: &str) {
 }
 
 /// Draws the newest records.
-pub(super) fn render(area: Rect, buf: &mut Buffer, theme: &Theme) {
+pub(super) fn render(area: Rect, buf: &mut Buffer, theme: &Theme, zone: &Zone) {
     tui_logger::move_events();
-    TuiLoggerWidget::default().formatter(Box::new(Formatter(*theme))).render(area.intersection(buf.area), buf);
+    let formatter = Formatter(*theme, zone.clone());
+    TuiLoggerWidget::default().formatter(Box::new(formatter)).render(area.intersection(buf.area), buf);
 }
 
 /// Draws a record as [`super::records`] does.
-struct Formatter(Theme);
+struct Formatter(Theme, Zone);
 
 impl LogFormatter for Formatter {
     fn min_width(&self) -> u16 {
@@ -58,7 +60,7 @@ impl LogFormatter for Formatter {
             target: record.target().to_owned(),
             text: record.msg().to_owned(),
         };
-        of_record(&self.0, &record, width, false)
+        of_record(&self.0, &record, &self.1.clock(record.at), width, false)
     }
 }
 
@@ -95,7 +97,7 @@ mod tests {
         }
         let area = Rect::new(0, 0, 40, 3);
         let mut buf = Buffer::empty(area);
-        render(area, &mut buf, &Theme::of(ThemeName::Mono));
+        render(area, &mut buf, &Theme::of(ThemeName::Mono), &Zone::default());
         let rows: Vec<String> =
             (0..3).map(|y| (0..40).map(|x| buf[(x, y)].symbol()).collect::<String>().trim_end().to_owned()).collect();
         let wanted = ["WARN  line 253", "WARN  line 254", "WARN  line 255"];

@@ -11,6 +11,7 @@ use crate::tui::field::TextField;
 use crate::tui::log::LogView;
 use crate::tui::state::UiState;
 use crate::tui::update::{LogMove, Reaction};
+use crate::tui::zone::Zone;
 
 /// What the screen adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[
@@ -47,8 +48,9 @@ pub struct LogUi {
 
 impl LogUi {
     /// Which records are looked at.
-    pub fn view(&self, targets: bool) -> LogView {
-        LogView { filter: self.filter.text.trim().to_owned(), levels: self.levels.clone(), targets }
+    pub fn view(&self, targets: bool, zone: &Zone) -> LogView {
+        let filter = self.filter.text.trim().to_owned();
+        LogView { filter, levels: self.levels.clone(), targets, zone: zone.clone() }
     }
 
     /// How much is shown of a target.

@@ -13,6 +13,7 @@ use crate::tui::screens::live::LogSize;
 use crate::tui::state::{Ask, Deed, Gate, Tone};
 use crate::tui::theme::ThemeName;
 use crate::tui::valid::valid;
+use crate::tui::zone::Zone;
 
 #[test]
 fn q_leaves_at_once_when_nothing_goes_on_and_asks_when_something_does() {
@@ -184,6 +185,18 @@ fn the_first_change_of_theme_leads_to_another_one() {
     let mut ui = UiState { theme_at_start: None, theme: None, ..ui };
     press(&mut ui, &fixtures::busy(), Action::NextTheme);
     assert_eq!(ui.theme, ThemeName::ALL.first().copied());
+}
+
+#[test]
+fn times_are_changed_to_utc_and_back_where_the_own_zone_is_another() {
+    let mut ui = ui();
+    press(&mut ui, &fixtures::busy(), Action::ChangeZone);
+    assert_eq!(ui.toast.as_ref().unwrap().text, "times are in UTC, which is this machine's zone");
+    ui.zone = Zone::of(jiff::tz::TimeZone::posix("<-03>3").unwrap());
+    for name in ["UTC", "-03"] {
+        press(&mut ui, &fixtures::busy(), Action::ChangeZone);
+        assert_eq!(ui.toast.as_ref().unwrap().text, format!("times are in {name}"));
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
         put(buf, Rect { y: area.y + 1, height: 1, ..area }, 0, [styled(text, scene.theme.dim)]);
         return;
     }
-    let view = scene.ui.log.view(false);
+    let view = scene.ui.log.view(false, &scene.ui.zone);
     title(buf, &says(scene, &scene.log.status(&view)));
     scene.log.pane(Rect { y: area.y + 1, height: area.height - 1, ..area }, buf, scene.theme, &view);
 }
@@ -66,7 +66,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
 pub(super) fn screen(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let theme = scene.theme;
     let beside = area.width >= BESIDE;
-    let view = scene.ui.log.view(area.width >= NAMED);
+    let view = scene.ui.log.view(area.width >= NAMED, &scene.ui.zone);
     let status = scene.log.status(&view);
     title(buf, scene, area, &status);
     let row = filter(scene);
@@ -245,7 +245,7 @@ mod tests {
     fn scrolled_up_it_counts_what_is_new_and_names_the_key_that_follows() {
         let (ui, mut log) = (ui(), records());
         drawn(&ui, &log, (120, 40), ThemeName::Dark);
-        log.scroll(LogMove::Up, &ui.log.view(true));
+        log.scroll(LogMove::Up, &ui.log.view(true, &ui.zone));
         let shown = text_of(&drawn(&ui, &log, (120, 40), ThemeName::Dark));
         assert!(shown.contains("scrolled up, ") && shown.contains(" new below, End follows"), "{shown}");
     }

@@ -1,19 +1,22 @@
 //! Runs that are killed at every edge of the life of a sub-batch, and go on. The faults hold a sub-batch where it is to be
 //! killed, so that the kill comes there and nowhere else.
 
-use std::time::Duration;
-
 use super::*;
 use crate::support::finished;
 
-/// Kills a run when `there` sees what it waits for, and goes on with it.
+/// Seconds after which a sub-batch is stuck, where one is to be canceled.
+const STUCK_S: f64 = 3.0;
+
+/// Kills a run when `there` sees what it waits for, and goes on with it. What holds a sub-batch there is over then.
 #[track_caller]
-fn killed_when<T>(orgs: [&str; 3], what: &str, mut there: impl FnMut(&Server, &Place) -> Option<T>) {
+fn killed_when<T>(orgs: [&str; 3], stuck_s: f64, what: &str, mut there: impl FnMut(&Server, &Place) -> Option<T>) {
     let server = server(orgs);
-    let place = place(&server, 3.0);
+    let mut place = place(&server, stuck_s);
     let running = start(&place);
     wait_for(what, || there(&server, &place));
     assert_eq!(running.kill().code, 137);
+    later(&server);
+    place.set("EPS_BATCH_STUCK_HOURS", &(STUCK_S / 3_600.0).to_string());
     check_books(&server, &place, &resume(&place));
 }
 
@@ -24,14 +27,15 @@ fn calls(server: &Server, endpoint: &str) -> u64 {
     orgs.iter().map(|org| org["calls"][endpoint].as_u64().unwrap_or(0)).sum()
 }
 
-fn has(place: &Place, status: &str) -> Option<()> {
-    sub_batches(place).iter().any(|sub| sub["status"] == status).then_some(())
-}
-
-/// The same, when the state says that a sub-batch is there.
+/// The same, when the state says that a sub-batch is there; nothing is canceled before.
 #[track_caller]
 fn killed_at(orgs: [&str; 3], status: &str) {
-    killed_when(orgs, status, |_, place| has(place, status));
+    killed_when(orgs, 3_600.0, status, |_, place| has(place, status));
+}
+
+/// An endpoint fails until [`later`].
+fn failing(endpoint: &str) -> String {
+    format!("[[orgs.faults]]\nkind = \"server-error\"\non = \"{endpoint}\"\nto-s = {LATER_S}\n")
 }
 
 /// The first call to an endpoint takes minutes; its work is done when it arrives.
@@ -42,8 +46,8 @@ fn slow(endpoint: &str) -> String {
 #[test]
 fn b11_a_run_that_is_killed_before_any_intent_plans_anew() {
     // The pilot is what it waits for.
-    let pilots = "[[orgs.faults]]\nkind = \"overloaded\"\non = \"messages\"\nto-call = 3\n";
-    killed_when([pilots; 3], "the pilot", |server, place| {
+    let pilots = format!("[[orgs.faults]]\nkind = \"hang\"\non = \"messages\"\nto-s = {LATER_S}\n");
+    killed_when([&pilots; 3], 3_600.0, "the pilot", |server, place| {
         assert!(sub_batches(place).is_empty());
         (server.stats().n_messages > 0).then_some(())
     });
@@ -52,7 +56,7 @@ fn b11_a_run_that_is_killed_before_any_intent_plans_anew() {
 #[test]
 fn b11_a_run_that_is_killed_after_the_intent_of_a_create_that_never_arrived_creates_it_once() {
     let lost = "[[orgs.faults]]\nkind = \"hang\"\non = \"batch-create\"\nto-call = 1\n";
-    killed_when([lost; 3], "a create that hangs", |server, place| {
+    killed_when([lost; 3], 3_600.0, "a create that hangs", |server, place| {
         let intents = sub_batches(place).iter().filter(|sub| sub["status"] == "creating").count();
         (calls(server, "batch-create") == 3 && intents == 3).then_some(())
     });
@@ -61,16 +65,16 @@ fn b11_a_run_that_is_killed_after_the_intent_of_a_create_that_never_arrived_crea
 #[test]
 fn b5_b11_a_run_that_is_killed_between_a_create_and_its_answer_adopts_what_was_created() {
     let slow = slow("batch-create");
-    killed_when([&slow; 3], "three batches without an answer", |server, place| {
+    killed_when([&slow; 3], 3_600.0, "three batches without an answer", |server, place| {
         (created(server) == 3 && sub_batches(place).iter().all(|sub| sub["status"] == "creating")).then_some(())
     });
 }
 
 #[test]
 fn b11_a_run_that_is_killed_while_it_looks_for_a_lost_create_looks_on() {
-    let lost = "[[orgs.faults]]\nkind = \"reset-after\"\non = \"batch-create\"\nto-call = 1\n\
-        [[orgs.faults]]\nkind = \"server-error\"\non = \"batch-list\"\nto-call = 2\n";
-    killed_at([lost; 3], "adrift");
+    let lost = "[[orgs.faults]]\nkind = \"reset-after\"\non = \"batch-create\"\nto-call = 1\n";
+    let lost = format!("{lost}{}", failing("batch-list"));
+    killed_at([&lost; 3], "adrift");
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn b11_a_run_that_is_killed_while_sub_batches_are_in_progress_goes_on_with_them(
 #[test]
 fn b11_a_run_that_is_killed_after_the_intent_to_cancel_cancels_again() {
     let lost = format!("{WEDGED_ONCE}[[orgs.faults]]\nkind = \"hang\"\non = \"batch-cancel\"\nto-call = 1\n");
-    killed_when([&lost, "", ""], "a cancel that hangs", |server, place| {
+    killed_when([&lost, "", ""], STUCK_S, "a cancel that hangs", |server, place| {
         (calls(server, "batch-cancel") == 1 && has(place, "cancel-requested").is_some()).then_some(())
     });
 }
@@ -89,7 +93,7 @@ fn b11_a_run_that_is_killed_after_the_intent_to_cancel_cancels_again() {
 #[test]
 fn b11_a_run_that_is_killed_between_a_cancel_and_its_answer_cancels_again_without_harm() {
     let slow = format!("{WEDGED_ONCE}{}", slow("batch-cancel"));
-    killed_when([&slow, "", ""], "a cancel without an answer", |server, place| {
+    killed_when([&slow, "", ""], STUCK_S, "a cancel without an answer", |server, place| {
         let taken = server.stats().org("high-prio").is_some_and(|org| org.batches.n_canceled > 0);
         (taken && has(place, "cancel-requested").is_some()).then_some(())
     });
@@ -97,13 +101,15 @@ fn b11_a_run_that_is_killed_between_a_cancel_and_its_answer_cancels_again_withou
 
 #[test]
 fn b11_a_run_that_is_killed_while_a_sub_batch_is_canceling_waits_for_its_end() {
-    killed_at([WEDGED_ONCE, "", ""], "canceling");
+    let slow = "[[orgs.batch-faults]]\nkind = \"cancel-slow\"\ntakes-s = 30000\nto-batch = 1\n";
+    let wedged = format!("{WEDGED_ONCE}{slow}");
+    killed_when([&wedged, "", ""], STUCK_S, "canceling", |_, place| has(place, "canceling"));
 }
 
 #[test]
 fn b11_a_run_that_is_killed_when_a_sub_batch_has_ended_harvests_it_first() {
-    let late = "[[orgs.faults]]\nkind = \"server-error\"\non = \"batch-results\"\nto-call = 1\n";
-    killed_at([late; 3], "ended");
+    let late = failing("batch-results");
+    killed_at([&late; 3], "ended");
 }
 
 #[test]
@@ -119,19 +125,17 @@ fn b11_a_run_that_is_killed_after_a_harvest_goes_on_with_the_others() {
 
 #[test]
 fn b11_results_that_were_archived_while_nobody_looked_are_left_to_the_operator_over_every_kill() {
-    let server = server([""; 3]);
+    let server = server([LONG_ONCE; 3]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    let in_progress = || sub_batches(&place).iter().filter(|sub| sub["status"] == "in-progress").count();
-    wait_for("three in progress", || (in_progress() == 3).then_some(()));
+    three_in_progress(&place);
     running.kill();
-    let n_in_progress = in_progress() as u64;
     server.skip(Duration::from_secs(30 * 86_400));
     let ended = resume(&place);
     let line = finished(&ended);
     assert_eq!(ended.code, 4, "{line}");
     assert!(events(&place).contains("archived"));
-    let archived = 25 * n_in_progress;
+    let archived = 3 * 25;
     assert_eq!(
         (&line["n_succeeded"], server.stats().bodies_accepted_twice),
         (&(REQUESTS as u64 - archived).into(), 0),

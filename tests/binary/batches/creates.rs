@@ -21,13 +21,15 @@ fn b1_any_id_of_the_users_goes_through_a_batch_and_comes_out_as_it_was() {
 
 #[test]
 fn b3_a_batch_that_is_not_found_right_after_its_creation_is_waited_for() {
-    // Two seconds of this clock.
-    let hidden = "[[orgs.batch-faults]]\nkind = \"not-found\"\nfor-s = 120\n";
-    let server = server([hidden; 3]);
+    let hidden = format!("[[orgs.batch-faults]]\nkind = \"not-found\"\nfor-s = {LATER_S}\nto-batch = 1\n");
+    let server = server([&hidden; 3]);
     let place = place(&server, 3_600.0);
-    check_books(&server, &place, &start(&place).end());
-    let not_found: u64 = server.stats().orgs.iter().map(|org| org.n_status(404)).sum();
-    assert!(not_found >= 3, "{not_found}");
+    let running = start(&place);
+    wait_for("every org to be asked in vain", || {
+        server.stats().orgs.iter().all(|org| org.n_status(404) > 0).then_some(())
+    });
+    later(&server);
+    check_books(&server, &place, &running.end());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod scenarios;
 mod trouble;
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use termlens::Key;
@@ -27,6 +28,12 @@ const WEDGED_ONCE: &str = "[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\nt
 
 /// Those of one org never end.
 const WEDGED: &str = "[[orgs.batch-faults]]\nkind = \"wedged\"\nat = 0.4\n";
+
+/// The first batch of an org ends [`LATER_S`].
+const LONG_ONCE: &str = "[[orgs.batch-faults]]\nkind = \"slow\"\nfactor = 1000\nto-batch = 1\n";
+
+/// Seconds of the API's clock that no test takes, and that are no day: what lasts so long lasts until [`later`].
+const LATER_S: u64 = 40_000;
 
 const OPTIONS: [&str; 4] = ["--poll-every", "1s", "--json", "--no-cache"];
 
@@ -74,6 +81,22 @@ fn sub_batches(place: &Place) -> Vec<Value> {
 fn wedged(place: &Place) -> Value {
     let in_progress = |sub: &&Value| sub["status"] == "in-progress" && sub["org"] == "high-prio";
     wait_for("the wedged one", || sub_batches(place).iter().find(in_progress).cloned())
+}
+
+fn has(place: &Place, status: &str) -> Option<()> {
+    sub_batches(place).iter().any(|sub| sub["status"] == status).then_some(())
+}
+
+/// Waits until the first three sub-batches, one at each org, are in progress; they stay so when they are [`LONG_ONCE`].
+fn three_in_progress(place: &Place) {
+    wait_for("three in progress", || {
+        (sub_batches(place).iter().filter(|sub| sub["status"] == "in-progress").count() == 3).then_some(())
+    });
+}
+
+/// Moves the clock of the API to where all that lasts [`LATER_S`] is over.
+fn later(server: &Server) {
+    server.skip(Duration::from_secs(LATER_S));
 }
 
 fn created(server: &Server) -> u64 {
@@ -215,13 +238,12 @@ fn b2_an_id_that_stands_twice_is_refused_before_anything_is_sent() {
 
 #[test]
 fn b18_sub_batches_of_an_org_that_is_not_configured_now_wait_for_it() {
-    let server = server([""; 3]);
+    let server = server([LONG_ONCE; 3]);
     let place = place(&server, 3_600.0);
     let running = start(&place);
-    wait_for("three in progress", || {
-        (sub_batches(&place).iter().filter(|sub| sub["status"] == "in-progress").count() == 3).then_some(())
-    });
+    three_in_progress(&place);
     running.kill();
+    later(&server);
     let dir = place.text("run");
     let without = place.run(&[&["resume", &dir, "--yes", "--orgs", "high-prio,batch"][..], &OPTIONS, &SPLIT].concat());
     assert_eq!(without.code, 4, "{}", without.stderr);

@@ -35,10 +35,16 @@ fn b7_rows_that_failed_for_credit_park_their_org_and_go_to_the_others() {
 
 #[test]
 fn b8_a_status_that_no_document_names_is_shown_raw_and_polled_on() {
-    let (server, place, ended) = with_rows("kind = \"unknown-status\"\nfor-s = 90");
-    check_books(&server, &place, &ended);
-    let events = events(&place);
-    assert!(events.contains("unknown-status") && events.contains("finalizing"), "{events}");
+    let unknown = format!("[[orgs.batch-faults]]\nkind = \"unknown-status\"\nfor-s = {LATER_S}\nto-batch = 1\n");
+    let server = server([&unknown; 3]);
+    let place = place(&server, 3_600.0);
+    let mut running = start(&place);
+    let told = running.line("an unknown status", |line| line.contains("unknown-status"));
+    assert!(told.contains("finalizing"), "{told}");
+    wait_for("every org to be asked", || server.stats().orgs.iter().all(|org| org.batches.n_polls > 0).then_some(()));
+    later(&server);
+    check_books(&server, &place, &running.end());
+    assert!(events(&place).contains("unknown-status"));
 }
 
 #[test]

@@ -79,6 +79,11 @@ impl Running {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Kills it with SIGKILL and reaps it.
     pub(crate) fn kill(mut self) -> Ended {
         self.child.kill().unwrap();

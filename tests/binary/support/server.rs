@@ -10,12 +10,13 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use super::place::KEYS;
+use super::wait_for;
 
 /// A server of one scenario; it ends with this value.
 pub(crate) struct Server {
     pub(crate) url: String,
     sim: Arc<SharedSim>,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl Server {
@@ -58,7 +59,7 @@ impl Server {
             .block_on(async { (TcpListener::bind("127.0.0.1:0").await.unwrap(), SharedSim::new(scenario, 1, scale)) });
         let url = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(serve(listener, Arc::clone(&sim), std::future::pending()));
-        Server { url, sim, _runtime: runtime }
+        Server { url, sim, runtime }
     }
 
     /// A scenario that is built in, by its name.
@@ -76,6 +77,31 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Holds back the answer to the `first` message that arrives, counted from 1, and to all later ones, until
+    /// [`Server::release`]: a run is at work for as long as the test needs, on a busy machine too.
+    pub(crate) fn hold_from(&self, first: u64) {
+        self.sim.hold_from(first);
+    }
+
+    /// Gives the answers that are held back.
+    pub(crate) fn release(&self) {
+        self.sim.release();
+    }
+
+    /// Waits until so many messages have arrived since the start.
+    #[track_caller]
+    pub(crate) fn wait_for_messages(&self, n: u64) {
+        wait_for(&format!("{n} messages"), || (self.stats().n_messages >= n).then_some(()));
+    }
+
+    /// Waits until every caller has left. What a process that was killed had sent is still on its way for a while, and is
+    /// counted then.
+    #[track_caller]
+    pub(crate) fn wait_until_left(&self) {
+        // The one that is always there takes connections, and each connection is one.
+        wait_for("every connection to end", || (self.runtime.metrics().num_alive_tasks() == 1).then_some(()));
     }
 
     /// Moves the clock of the API on.

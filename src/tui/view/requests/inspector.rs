@@ -10,6 +10,7 @@ use crate::report::format;
 use crate::report::text::{fit, harmless, wrap};
 use crate::tui::theme::Theme;
 use crate::tui::view::{Scene, put, put_right, styled};
+use crate::tui::zone::{self, Zone};
 
 use super::list;
 
@@ -38,7 +39,9 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let body = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
     let columns = usize::from(body.width.saturating_sub(2));
     let lines = match &ui.detail {
-        Some((no, Ok(detail))) if selected.is_some_and(|row| row.no == *no) => full(detail, columns, theme),
+        Some((no, Ok(detail))) if selected.is_some_and(|row| row.no == *no) => {
+            full(detail, columns, &scene.ui.zone, theme)
+        }
         Some((no, Err(why))) if selected.is_some_and(|row| row.no == *no) => {
             vec![(harmless(why).into_owned(), theme.bad)]
         }
@@ -62,8 +65,8 @@ fn rule(title: &str, columns: u16, style: Style) -> Span<'static> {
 }
 
 /// All lines at a width.
-fn full(detail: &RequestDetail, columns: usize, theme: &Theme) -> Vec<(String, Style)> {
-    let mut lines = facts(&detail.row, columns, theme);
+fn full(detail: &RequestDetail, columns: usize, zone: &Zone, theme: &Theme) -> Vec<(String, Style)> {
+    let mut lines = facts(&detail.row, columns, zone, theme);
     let heading =
         |name: &str| (format!("── {name} {}", "─".repeat(columns.saturating_sub(name.len() + 4))), theme.frame);
     lines.push(heading("request"));
@@ -76,7 +79,7 @@ fn full(detail: &RequestDetail, columns: usize, theme: &Theme) -> Vec<(String, S
     lines
 }
 
-fn facts(row: &RequestRow, columns: usize, theme: &Theme) -> Vec<(String, Style)> {
+fn facts(row: &RequestRow, columns: usize, zone: &Zone, theme: &Theme) -> Vec<(String, Style)> {
     let mut outcome = format!("{} {}", list::glyph(row.class), row.class.as_str());
     for more in [&row.stop_reason, &row.error] {
         if !more.is_empty() {
@@ -96,7 +99,7 @@ fn facts(row: &RequestRow, columns: usize, theme: &Theme) -> Vec<(String, Style)
         format::count(row.tokens_out),
         format::money(row.cost)
     );
-    let at = row.at.replace('T', " ").replace('Z', " UTC");
+    let at = zone::read(&row.at).map_or_else(|| row.at.clone(), |at| zone.moment(at));
     let named =
         [("outcome", outcome.as_str()), ("call", &call), ("request-id", request_id), ("took", &took), ("at", &at)];
     let line = |(at, (name, value)): (usize, (&str, &str))| {

@@ -11,6 +11,7 @@ use crate::report::text::{fit, fit_right, harmless, width};
 use crate::tui::action::Action;
 use crate::tui::theme::Theme;
 use crate::tui::view::{Scene, put, put_right, styled};
+use crate::tui::zone::{self, Zone};
 
 /// The glyph of a class: those of the bar of outcomes, but for the two that would fill the column with blocks.
 pub(super) fn glyph(class: Class) -> char {
@@ -66,7 +67,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     }
     filter(buf, scene, page, area);
     let columns = Columns::of(area.width);
-    put(buf, area, 2, [styled(heading(&columns), theme.dim)]);
+    put(buf, area, 2, [styled(heading(&columns, &scene.ui.zone), theme.dim)]);
     let table = super::table(area);
     for row in 0..table.height {
         let at = ui.top + usize::from(row);
@@ -75,7 +76,7 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
         }
         let selected = at == ui.at;
         match page.row(at) {
-            Some(request) => put(buf, table, row, line(request, selected, &columns, theme)),
+            Some(request) => put(buf, table, row, line(request, selected, &columns, &scene.ui.zone, theme)),
             None => put(buf, table, row, [styled(if selected { " › …" } else { "   …" }, theme.dim)]),
         }
     }
@@ -158,7 +159,7 @@ fn filter(buf: &mut Buffer, scene: &Scene<'_>, page: &Page, area: Rect) {
     put_right(buf, area, 1, [styled(right, theme.text)]);
 }
 
-fn heading(columns: &Columns) -> String {
+fn heading(columns: &Columns, zone: &Zone) -> String {
     let mut line = "   ".to_owned();
     if columns.no > 0 {
         line.push_str(&format!("{}  ", fit_right("#", columns.no)));
@@ -168,7 +169,7 @@ fn heading(columns: &Columns) -> String {
         line.push_str(&format!("{} ", fit("org", columns.org)));
     }
     if columns.when {
-        line.push_str(&format!("{} {} ", fit("UTC", 8), fit_right("tries", 5)));
+        line.push_str(&format!("{} {} ", fit(zone.heading(), 8), fit_right("tries", 5)));
     }
     if columns.org > 0 {
         line.push_str(&fit_right("latency", 8));
@@ -181,7 +182,7 @@ fn heading(columns: &Columns) -> String {
     line
 }
 
-fn line(row: &RequestRow, selected: bool, columns: &Columns, theme: &Theme) -> Vec<Span<'static>> {
+fn line(row: &RequestRow, selected: bool, columns: &Columns, zone: &Zone, theme: &Theme) -> Vec<Span<'static>> {
     let base = if selected { theme.strong } else { theme.text };
     let mut spans = vec![styled(if selected { " › " } else { "   " }, theme.selected)];
     if columns.no > 0 {
@@ -194,7 +195,7 @@ fn line(row: &RequestRow, selected: bool, columns: &Columns, theme: &Theme) -> V
         spans.push(styled(format!("{} ", fit(&harmless(&row.org), columns.org)), base));
     }
     if columns.when {
-        let clock = harmless(row.at.get(11..19).unwrap_or_default()).into_owned();
+        let clock = zone::read(&row.at).map(|at| zone.clock(at)).unwrap_or_default();
         spans.push(styled(format!("{} {} ", fit(&clock, 8), fit_right(&row.attempt.to_string(), 5)), theme.dim));
     }
     if columns.org > 0 {

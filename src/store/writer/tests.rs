@@ -10,6 +10,7 @@ use super::*;
 use crate::model::{RunStatus, Wall};
 use crate::requests::{Input, fingerprints};
 use crate::store::disk::AppendFile;
+use crate::store::journal;
 use crate::store::tests::{MESSAGE, input_of, line_of, run_file};
 use crate::store::{Last, recover};
 

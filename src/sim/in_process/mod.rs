@@ -87,21 +87,21 @@ impl Inner {
     async fn follow(&self, flight: Flight) -> Reply {
         match flight.ending() {
             Ending::Answer { after } => {
-                self.sim.sleep(after).await;
+                flight.due(after).await;
                 match flight.answer() {
                     Some(answer) => self.read(answer),
                     None => trouble(Trouble::Broken, "connection", "the answer was lost"),
                 }
             }
             Ending::CutBody { after, at_bytes } => {
-                self.sim.sleep(after).await;
+                flight.due(after).await;
                 match flight.answer() {
                     Some(answer) => self.read(SimResponse { body: answer.body.slice(..at_bytes), ..answer }),
                     None => trouble(Trouble::Broken, "connection", "the answer was lost"),
                 }
             }
             Ending::Reset { after, .. } => {
-                self.sim.sleep(after).await;
+                flight.due(after).await;
                 trouble(Trouble::Broken, "connection", "the connection was reset")
             }
             Ending::Hang => std::future::pending().await,

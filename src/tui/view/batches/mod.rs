@@ -11,7 +11,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::model::snapshot::{BatchesView, SubBatchView};
-use crate::model::{Snapshot, SubBatchStatus, Wall};
+use crate::model::{Snapshot, SubBatchStatus};
 use crate::report::format;
 use crate::report::text::{fit, harmless, width, wrap};
 use crate::tui::screens::batches::{BatchesUi, batches_of};
@@ -195,7 +195,7 @@ fn life(buf: &mut Buffer, scene: &Scene<'_>, view: &BatchesView, sub: &SubBatchV
     let newest = sub.timeline.iter().skip(sub.timeline.len().saturating_sub(room));
     for (row, (at, what)) in (row..area.height).zip(newest) {
         let what = styled(harmless(what).into_owned(), theme.text);
-        put(buf, area, row, [styled(format!(" {}  ", clock(*at)), theme.dim), what]);
+        put(buf, area, row, [styled(format!(" {}  ", scene.ui.zone.clock(*at)), theme.dim), what]);
     }
 }
 
@@ -246,10 +246,4 @@ fn standing(view: &BatchesView, sub: &SubBatchView, aged: u64) -> String {
         parts.push(format!("expires in {}", format::span(ms.saturating_sub(aged))));
     }
     parts.join(" · ")
-}
-
-/// The time of day, UTC, as the log has it.
-fn clock(at: Wall) -> String {
-    let seconds = at.0.div_euclid(1_000).rem_euclid(86_400);
-    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
