@@ -237,11 +237,15 @@ impl Shared {
 }
 
 /// Whether a create has surely not happened. An answer that says so must have come from the API's front: a limit, an account,
-/// a mistake in the request. A failure inside (5xx, 409, an unreadable success) may have come after the deed.
+/// a mistake in the request. A failure inside (5xx, 409, an unreadable success) may have come after the deed, and so may the
+/// page of a gateway on the way, which knows nothing of what it had passed on; unless it only leads elsewhere.
 fn outcome_of_create(result: Result<MessageBatch, BatchFailure>) -> CreateOutcome {
     match result {
         Ok(batch) => CreateOutcome::Created(Box::new(batch)),
         Err(BatchFailure::Trouble(trouble, error)) => match (trouble, error.status) {
+            (Trouble::Account(_), Some(status)) if error_body::is_foreign(&error) && !(300..400).contains(&status) => {
+                CreateOutcome::Unknown(error)
+            }
             (Trouble::RateLimited(_) | Trouble::Account(_), _) => {
                 CreateOutcome::Refused(BatchFailure::Trouble(trouble, error))
             }
