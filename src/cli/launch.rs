@@ -144,7 +144,7 @@ impl Ready {
             embedded_api,
             opening,
             can_move: true,
-            is_pilot: only.is_some(),
+            pilot: only.as_ref().map(|only| only.len() as u64),
             prior_attempts: state.attempts,
             prior_wall: Duration::from_millis(state.wall_ms),
             absent_orgs: absent(&setup.orgs, &state),

@@ -28,8 +28,8 @@ pub struct RunFacts {
     pub embedded_api: bool,
     /// What waits may be moved to batches while it runs.
     pub can_move: bool,
-    /// This session sends some of the requests to measure what they take, and no others.
-    pub is_pilot: bool,
+    /// How many requests this session sends to measure what they take, and no others; `None` when it sends all.
+    pub pilot: Option<u64>,
     /// What is to be said when it begins, for the audit trail: that it goes on, and by whose limits.
     pub opening: Option<String>,
     /// Nobody watches: what would wait for an operator ends the run instead.

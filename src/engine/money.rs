@@ -24,7 +24,7 @@ pub(super) fn step(run: &RunState, percent: u8, pilots: bool) -> Said {
     text.push_str(&format!("; what is out costs {} more at the worst", run.ledger.reserved()));
     let offers = run.facts.can_move && run.queue.counts().open() > u64::from(run.queue.in_flight());
     match percent {
-        95.. if run.facts.is_pilot => text.push_str("; the pilot stops, the run can do without it"),
+        95.. if run.facts.pilot.is_some() => text.push_str("; the pilot stops, the run can do without it"),
         95.. if pilots => text.push_str("; a pilot that is refused is not replaced, the run can do without it"),
         95.. => text.push_str("; all that it still sends is needed"),
         80.. if offers => text.push_str("; the rest can be moved to batches at half the price"),

@@ -175,6 +175,7 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
             heard(state, run, org, started, now, effects);
             let seen = Limited { family, started, kind, limits, retry_after };
             rate_limited(state, org, &seen, now, effects);
+            state.runs[run.ix()].n_limited += 1;
             state.runs[run.ix()].queue.failed(no, org, Trouble::RateLimited(kind), error, now.mono);
         }
         Verdict::Trouble(trouble, error) => {

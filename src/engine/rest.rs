@@ -13,11 +13,16 @@ use super::stop::stop_for;
 /// How long an unattended run waits for an API that it has never heard of.
 const NEVER_HEARD_LIMIT: Duration = Duration::from_secs(45);
 
+/// A pilot that met 429s with more than one in so many of its requests is ended: the orgs have no room now, colleagues would be
+/// pushed aside for a measurement, and what is measured would be a queue.
+const PILOT_MOST_429: u64 = 10;
+
 /// Looks at every run after a batch of events: gives it up or ends it.
 pub(super) fn settle(state: &mut State, now: Now, effects: &mut Vec<Effect>) {
     for ix in 0..state.runs.len() {
         let slot = RunSlot(ix as u16);
         watch_budget(state, slot, now, effects);
+        spare_the_orgs(state, slot, now, effects);
         give_up(state, slot, now, effects);
         let run = &state.runs[ix];
         if !run.status.is_over() && has_come_to_rest(run) && batch::is_quiet(state, slot) {
@@ -42,7 +47,7 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         let may_move = percent >= 80 && step.offers;
         state.note(step.level, "budget", None, step.text, now, effects);
         let run = &mut state.runs[slot.ix()];
-        if percent >= 95 && run.facts.is_pilot {
+        if percent >= 95 && run.facts.pilot.is_some() {
             let reason = "95 % of its budget is used, and a pilot is work that it can do without";
             return stop_for(state, slot, reason, "budget", now, effects);
         }
@@ -63,6 +68,15 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         }
         let reason = money::used_up(&state.runs[slot.ix()]);
         stop_for(state, slot, &reason, "budget", now, effects);
+    }
+}
+
+/// Ends a pilot that is told too often that there is no room. It is done here, between two events, and not by who looks at the
+/// pictures: those come later, and meanwhile colleagues would be pushed aside.
+fn spare_the_orgs(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Effect>) {
+    let run = &state.runs[slot.ix()];
+    if run.facts.pilot.is_some_and(|n| run.n_limited * PILOT_MOST_429 > n) {
+        stop_for(state, slot, "the orgs have no room now, and a pilot can wait", "pilot", now, effects);
     }
 }
 

@@ -143,6 +143,8 @@ pub(crate) struct RunState {
     pub(crate) course: CourseState<RunStep>,
     pub(crate) fuse: Fuse,
     pub(crate) outage: Outage,
+    /// Attempts of this session that met a 429.
+    pub(crate) n_limited: u64,
     /// It was ended for a reason that more sending would not mend, by nobody's wish.
     pub(crate) gave_up: bool,
     /// It was told to stop.
@@ -281,6 +283,7 @@ impl State {
             course: CourseState::new(now),
             fuse,
             outage: Outage::default(),
+            n_limited: 0,
             gave_up: false,
             stopping: false,
             leaving: false,

@@ -127,7 +127,7 @@ pub fn first_session() -> RunFacts {
         opening: None,
         embedded_api: false,
         can_move: false,
-        is_pilot: false,
+        pilot: None,
         unattended: true,
         prior: Default::default(),
         prior_waits: Default::default(),

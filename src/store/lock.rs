@@ -32,6 +32,12 @@ impl Owner {
         Owner { pid: std::process::id(), host, since: stamp::now() }
     }
 
+    /// Whether it is the process that asks.
+    pub fn is_this_process(&self) -> bool {
+        let this = Owner::this_process();
+        (self.pid, &self.host) == (this.pid, &this.host)
+    }
+
     fn unknown() -> Owner {
         Owner { pid: 0, host: String::new(), since: Wall(0) }
     }

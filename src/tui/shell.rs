@@ -31,7 +31,7 @@ use super::state::{Overlay, UiState};
 use super::theme::{Theme, ThemeName};
 use super::update::{Msg, Reaction, update};
 use super::view::{Scene, render};
-use super::wires::{ask, key_msg, mouse_msg, news, next_event, next_picture};
+use super::wires::{apart, ask, key_msg, mouse_msg, news, next_event, next_picture};
 use super::zone::Zone;
 use super::{TuiExit, TuiOptions};
 use crate::engine::EngineHandle;
@@ -213,11 +213,7 @@ impl Shell {
 
     fn take(&mut self, wake: Wake) -> Option<TuiExit> {
         let msg = match wake {
-            Wake::Input(Some(Ok(event))) if self.glued.passes_over(&event, Instant::now()) => None,
-            Wake::Input(Some(Ok(event))) => {
-                self.pace.hurry();
-                self.input(&event)
-            }
+            Wake::Input(Some(Ok(event))) => return self.inputs(event),
             // No more keys: the terminal has gone.
             Wake::Input(_) => {
                 self.stage.gone();
@@ -307,6 +303,20 @@ impl Shell {
         if guard::is_taken() {
             self.draw();
         }
+    }
+
+    fn inputs(&mut self, event: Event) -> Option<TuiExit> {
+        for event in apart(&self.ui, event) {
+            if self.glued.passes_over(&event, Instant::now()) {
+                continue;
+            }
+            self.pace.hurry();
+            let exit = self.input(&event).and_then(|msg| self.apply(msg));
+            if exit.is_some() {
+                return exit;
+            }
+        }
+        None
     }
 
     fn input(&mut self, event: &Event) -> Option<Msg> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crossterm::event::{Event, EventStream, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use ratatui::buffer::Buffer;
@@ -67,6 +67,18 @@ pub(super) async fn news(feed: Option<&LogFeed>) {
     }
 }
 
+/// The keys of an event. `Esc` and the key after it that are read at once look like that key with Alt: a terminal sends the
+/// same bytes, and a screen that was held up reads both. They are `Esc` and that key, unless the keymap knows the one with Alt.
+pub(super) fn apart(ui: &UiState, event: Event) -> Vec<Event> {
+    match event {
+        Event::Key(key) if key.modifiers.contains(KeyModifiers::ALT) && key_msg(ui, &key).is_none() => {
+            let after = KeyEvent { modifiers: key.modifiers.difference(KeyModifiers::ALT), ..key };
+            vec![Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::empty())), Event::Key(after)]
+        }
+        event => vec![event],
+    }
+}
+
 /// What a key means where keys go at the moment.
 pub(super) fn key_msg(ui: &UiState, event: &KeyEvent) -> Option<Msg> {
     let key = Key::of_event(event)?;
@@ -95,8 +107,28 @@ mod tests {
     use super::*;
     use crate::model::RunSlot;
     use crate::report::fixtures::{self, Engine};
+    use crate::tui::keymap::Keymap;
 
     const PAUSE: Command = Command::PauseRun { run: RunSlot(0) };
+
+    #[test]
+    fn an_escape_and_a_key_that_are_read_at_once_are_two_keys_unless_the_keymap_knows_the_one_with_alt() {
+        let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
+        let (none, ctrl) = (KeyModifiers::empty(), KeyModifiers::CONTROL);
+        let (ui, c) = (UiState::default(), KeyCode::Char('c'));
+        let escape = key(KeyCode::Esc, none);
+        for modifiers in [none, ctrl] {
+            let glued = key(c, modifiers | KeyModifiers::ALT);
+            assert_eq!(apart(&ui, glued), [escape.clone(), key(c, modifiers)]);
+            assert_eq!(apart(&ui, key(c, modifiers)), [key(c, modifiers)]);
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "quit = [\"alt-c\"]\n").unwrap();
+        let keymap = Keymap::load(file.path().to_str().unwrap()).unwrap();
+        let known = UiState { keymap: Arc::new(keymap), ..ui };
+        let known_key = key(c, KeyModifiers::ALT);
+        assert_eq!(apart(&known, known_key.clone()), [known_key]);
+    }
 
     #[tokio::test]
     async fn a_command_reaches_the_engine_and_its_outcome_comes_back_with_its_number() {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use termlens::{Key, Screen, Signal, Terminal};
 
-use crate::screen::{builder, ends_with, given_back, scenario};
-use crate::support::{Place, wait_for};
+use crate::screen::{LONG, builder, ends_with, given_back, scenario};
+use crate::support::{DEADLINE, Place, Watch};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
 
@@ -15,9 +15,9 @@ fn console(place: &Place) -> Terminal {
 
 fn demo_in_console(place: &Place) -> Terminal {
     let mut terminal = console(place);
-    terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+    terminal.shows(|screen| screen.contains("No runs yet"));
     terminal.send(Key::Char('d')).unwrap();
-    terminal.wait_until(is_live).unwrap();
+    terminal.shows(is_live);
     terminal
 }
 
@@ -29,33 +29,33 @@ fn is_live(screen: &Screen) -> bool {
 fn a_newcomer_is_led_to_the_demo_stops_it_and_goes_on_with_it_in_one_console() {
     let place = Place::new();
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("No runs yet") && screen.contains("No key is set")).unwrap();
+    terminal.shows(|screen| screen.contains("No runs yet") && screen.contains("No key is set"));
     // With nothing running, leaving asks nothing; this one stays.
     terminal.send(Key::Char('d')).unwrap();
-    terminal.wait_until(|screen| is_live(screen) && screen.contains("running")).unwrap();
+    terminal.shows(|screen| is_live(screen) && screen.contains("running"));
     terminal.send(Key::Char('1')).unwrap();
-    terminal.wait_until(|screen| screen.contains("it is driven here")).unwrap();
+    terminal.shows(|screen| screen.contains("it is driven here"));
     // Deleting what is driven is refused; going on with it too.
     terminal.send(Key::Char('D')).unwrap();
-    terminal.wait_until(|screen| screen.contains("drives it; end that first")).unwrap();
+    terminal.shows(|screen| screen.contains("drives it; end that first"));
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(is_live).unwrap();
+    terminal.shows(is_live);
     terminal.send(Key::Char('q')).unwrap();
-    terminal.wait_until(|screen| screen.contains("leave?")).unwrap();
+    terminal.shows(|screen| screen.contains("leave?"));
     terminal.send(Key::Char('s')).unwrap();
     let text = ends_with(terminal, 4).full_text();
     assert!(text.contains("fandeck resume"), "{text}");
     // The next console finds it, and goes on with it after a question.
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("incomplete") && screen.contains("r goes on with")).unwrap();
+    terminal.shows(|screen| screen.contains("incomplete") && screen.contains("r goes on with"));
     terminal.send(Key::Char('r')).unwrap();
-    terminal.wait_until(|screen| screen.contains("go on with the run?") && screen.contains("simulated")).unwrap();
+    terminal.shows(|screen| screen.contains("go on with the run?") && screen.contains("simulated"));
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| !screen.contains("go on with the run?")).unwrap();
+    terminal.shows(|screen| !screen.contains("go on with the run?"));
     terminal.send(Key::Char('r')).unwrap();
-    terminal.wait_until(|screen| screen.contains("go on with the run?")).unwrap();
+    terminal.shows(|screen| screen.contains("go on with the run?"));
     terminal.send(Key::Char('y')).unwrap();
-    terminal.wait_until(|screen| is_live(screen) && screen.contains("running")).unwrap();
+    terminal.shows(|screen| is_live(screen) && screen.contains("running"));
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
 }
@@ -65,7 +65,7 @@ fn a_console_without_a_run_leaves_at_once_by_q_and_by_ctrl_c() {
     for key in [Key::Char('q'), Key::Ctrl('c')] {
         let place = Place::new();
         let mut terminal = console(&place);
-        terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+        terminal.shows(|screen| screen.contains("No runs yet"));
         terminal.send(key).unwrap();
         ends_with(terminal, 0);
     }
@@ -83,28 +83,28 @@ fn a_run_made_elsewhere_is_found_reported_exported_and_deleted() {
     std::fs::create_dir_all(place.path("data/fandeck/runs")).unwrap();
     std::os::unix::fs::symlink(&dir, place.path("data/fandeck/runs/elsewhere-1")).unwrap();
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("finished") && screen.contains("100.0 %")).unwrap();
+    terminal.shows(|screen| screen.contains("finished") && screen.contains("100.0 %"));
     terminal.send(Key::Char('i')).unwrap();
-    terminal.wait_until(|screen| screen.contains("in 1 session") && screen.contains("40 succeeded")).unwrap();
+    terminal.shows(|screen| screen.contains("in 1 session") && screen.contains("40 succeeded"));
     terminal.send(Key::Esc).unwrap();
-    terminal.wait_until(|screen| !screen.contains("in 1 session")).unwrap();
+    terminal.shows(|screen| !screen.contains("in 1 session"));
     terminal.send(Key::Char('e')).unwrap();
-    terminal.wait_until(|screen| screen.contains("written:")).unwrap();
+    terminal.shows(|screen| screen.contains("written:"));
     assert_eq!(std::fs::read_to_string(place.path("elsewhere.jsonl")).unwrap().lines().count(), 40);
     // Opened without being driven, it can be left at once.
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| screen.contains("FINISHED: every request succeeded")).unwrap();
+    terminal.shows(|screen| screen.contains("FINISHED: every request succeeded"));
     terminal.send(Key::Char('1')).unwrap();
-    terminal.wait_until(|screen| screen.contains("e exports the results")).unwrap();
+    terminal.shows(|screen| screen.contains("e exports the results"));
     terminal.send(Key::Char('D')).unwrap();
-    terminal.wait_until(|screen| screen.contains("delete the run?") && screen.contains("40 results")).unwrap();
+    terminal.shows(|screen| screen.contains("delete the run?") && screen.contains("40 results"));
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| !screen.contains("delete the run?")).unwrap();
+    terminal.shows(|screen| !screen.contains("delete the run?"));
     assert!(place.path("elsewhere/run.json").exists(), "Enter alone destroys nothing");
     terminal.send(Key::Char('D')).unwrap();
-    terminal.wait_until(|screen| screen.contains("delete the run?")).unwrap();
+    terminal.shows(|screen| screen.contains("delete the run?"));
     terminal.send(Key::Char('y')).unwrap();
-    terminal.wait_until(|screen| screen.contains("deleted:") && screen.contains("No runs yet")).unwrap();
+    terminal.shows(|screen| screen.contains("deleted:") && screen.contains("No runs yet"));
     assert!(!place.path("elsewhere").exists());
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);
@@ -114,34 +114,32 @@ fn a_run_made_elsewhere_is_found_reported_exported_and_deleted() {
 fn read_only_refuses_to_resume_to_delete_and_to_start_and_says_why() {
     let place = Place::new();
     let mut terminal = builder(&place).args(["--read-only"]).spawn(BINARY).unwrap();
-    terminal.wait_until(|screen| screen.contains("No runs yet") && screen.contains("read-only")).unwrap();
+    terminal.shows(|screen| screen.contains("No runs yet") && screen.contains("read-only"));
     terminal.send(Key::Char('d')).unwrap();
-    terminal.wait_until(|screen| screen.contains("started with --read-only")).unwrap();
+    terminal.shows(|screen| screen.contains("started with --read-only"));
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);
 }
 
 #[test]
 fn t1_a_panic_gives_the_terminal_back_ends_with_1_and_leaves_a_run_that_can_be_resumed() {
-    for (place_of_panic, key) in [("worker", None), ("dispatcher", None), ("screen", Some(Key::Char('1')))] {
+    for (place_of_panic, n) in [("worker", 400), ("dispatcher", 400), ("screen", LONG)] {
         let place = Place::new();
-        let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
-        let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
+        let (scenario, dir) = (scenario(&place, n), place.text("run"));
+        let args = ["demo", "--scenario", &scenario, "--requests", &n.to_string(), "--run-dir", &dir];
         let mut terminal = builder(&place).env("FANDECK_PANIC", place_of_panic).args(args).spawn(BINARY).unwrap();
-        if let Some(key) = key {
-            terminal.wait_until(is_live).unwrap();
-            terminal.send(key).unwrap();
+        if place_of_panic == "screen" {
+            terminal.shows(is_live);
+            terminal.send(Key::Char('1')).unwrap();
         } else if terminal.wait_until(|screen| screen.contains("press q")).is_ok() {
-            // An engine that has ended is said on the screen; a process that has ended is not to be asked.
+            // A dispatcher that panics before there is a screen leaves one that says so, and that is left by a key.
             terminal.send(Key::Char('q')).unwrap();
         }
-        // The report is long: the end of the process may be seen before the end of what it wrote.
-        let status = terminal.wait_exit().unwrap();
+        let (status, screen) = terminal.ended();
         assert_eq!(status.code(), Some(1), "{status}");
-        let text = wait_for("the whole report", || {
-            Some(terminal.screen().full_text()).filter(|text| text.contains("fandeck resume"))
-        });
-        given_back(&terminal.screen());
+        given_back(&screen);
+        let text = screen.full_text();
+        assert!(text.contains("fandeck resume"), "{text}");
         assert!(
             text.contains(
                 &format!("a panic of a {place_of_panic}")
@@ -181,46 +179,60 @@ fn t1_a_hang_up_of_the_console_leaves_its_run_resumable() {
     assert!(runs.contains("incomplete"), "{runs}");
 }
 
+/// A run that is looked at for long.
+fn long_run(place: &Place) -> Terminal {
+    let (scenario, dir) = (scenario(place, LONG), place.text("run"));
+    let args = ["demo", "--scenario", &scenario, "--requests", &LONG.to_string(), "--run-dir", &dir];
+    let mut terminal = builder(place).args(args).spawn(BINARY).unwrap();
+    terminal.shows(is_live);
+    terminal
+}
+
+/// For how many seconds the run has gone on by its own clock, which is the one that frames are paced by.
+fn elapsed(screen: &Screen) -> Option<u64> {
+    let text = screen.text();
+    let span = text.split("elapsed ").nth(1)?.split_whitespace().next()?.strip_suffix('s')?;
+    let (minutes, seconds) = span.split_once('m').unwrap_or(("0", span));
+    Some(minutes.parse::<u64>().ok()? * 60 + seconds.parse::<u64>().ok()?)
+}
+
+/// Checks the number of frames between two of them. The test may have been held up between the frames and their being
+/// looked at, so that no clock of its own is asked.
+#[track_caller]
+fn at_most_twenty_a_second(first: &Screen, last: &Screen) {
+    let n = last.repaints() - first.repaints();
+    // Both figures are rounded down, and keys may be a few frames ahead.
+    let seconds = elapsed(last).unwrap() - elapsed(first).unwrap() + 1;
+    assert!(n > 0 && n <= 20 * seconds + 6, "{n} frames in less than {seconds} s");
+}
+
 #[test]
 fn t9_a_busy_screen_draws_at_most_twenty_frames_a_second() {
     let place = Place::new();
-    let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
-    let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
-    let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
-    terminal.wait_until(is_live).unwrap();
-    terminal.wait_until(|screen| screen.contains("elapsed 3s")).unwrap();
-    let start = Instant::now();
-    let before = frames(&terminal);
-    terminal.wait_until(|screen| screen.contains("elapsed 6s")).unwrap();
-    let (n, most) = (frames(&terminal) - before, 20.0 * start.elapsed().as_secs_f64() + 2.0);
-    assert!(n > 0 && (n as f64) < most, "{n} frames, at most {most:.0}");
+    let mut terminal = long_run(&place);
+    let first = terminal.shows(|screen| elapsed(screen).is_some());
+    let last = terminal.shows(|screen| elapsed(screen) >= elapsed(&first).map(|seconds| seconds + 3));
+    at_most_twenty_a_second(&first, &last);
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
-}
-
-/// Frames that the terminal was sent so far.
-fn frames(terminal: &Terminal) -> u64 {
-    terminal.frame_timings().last().map_or(0, |frame| frame.index())
 }
 
 #[test]
 fn t9_a_key_that_is_held_draws_at_most_twenty_frames_a_second() {
     let place = Place::new();
-    let (scenario, dir) = (scenario(&place, 4_000), place.text("run"));
-    let args = ["demo", "--scenario", &scenario, "--requests", "4000", "--run-dir", &dir];
-    let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
-    terminal.wait_until(is_live).unwrap();
-    let (start, before) = (Instant::now(), frames(&terminal));
+    let mut terminal = long_run(&place);
+    let first = terminal.shows(|screen| elapsed(screen).is_some());
+    let (mut last, start) = (first.clone(), Instant::now());
     // Each of them changes the picture, and they come faster than any keyboard repeats.
-    while !terminal.screen().contains("elapsed 4s") {
+    while elapsed(&last) < elapsed(&first).map(|seconds| seconds + 3) {
         terminal.send(Key::Down).unwrap();
         terminal.send(Key::Char('?')).unwrap();
         terminal.send(Key::Char('?')).unwrap();
         terminal.wait_frame_for(|_| true, Duration::from_millis(15)).ok();
-        assert!(start.elapsed() < Duration::from_secs(60), "{}", terminal.screen());
+        last = terminal.shows(|screen| elapsed(screen).is_some());
+        assert!(start.elapsed() < DEADLINE, "{last}");
     }
-    let (n, most) = (frames(&terminal) - before, 20.0 * start.elapsed().as_secs_f64() + 6.0);
-    assert!(n > 0 && (n as f64) < most, "{n} frames, at most {most:.0}");
+    at_most_twenty_a_second(&first, &last);
     terminal.send(Key::Ctrl('c')).unwrap();
     ends_with(terminal, 130);
 }
@@ -229,13 +241,13 @@ fn t9_a_key_that_is_held_draws_at_most_twenty_frames_a_second() {
 fn t9_nothing_is_written_while_nothing_changes() {
     let place = Place::new();
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("No runs yet")).unwrap();
+    terminal.shows(|screen| screen.contains("No runs yet"));
     terminal.send(Key::Char('?')).unwrap();
     let before = terminal.wait_frame(|screen| screen.contains("open-run")).unwrap().repaints();
     // Keys without a meaning here are looked at, and draw the same picture; so do the looks at the disk meanwhile.
     for _ in 0..200 {
         terminal.send(Key::Char('~')).unwrap();
-        terminal.send(Key::F(9)).unwrap();
+        terminal.send(Key::Char('@')).unwrap();
     }
     terminal.send(Key::Esc).unwrap();
     let after = terminal.wait_frame(|screen| !screen.contains("open-run")).unwrap().repaints();
@@ -255,7 +267,7 @@ fn a_console_whose_look_at_the_disk_hangs_names_the_directory_and_is_left_all_th
     let made = std::process::Command::new("mkfifo").arg(run.join("lock")).status().unwrap();
     assert!(made.success());
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("/runs/hangs") && screen.contains("does not answer")).unwrap();
+    terminal.shows(|screen| screen.contains("/runs/hangs") && screen.contains("does not answer"));
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);
 }
@@ -266,15 +278,15 @@ fn a_theme_and_a_keymap_of_ones_own_are_used_and_a_wrong_one_is_refused_with_its
     place.write("config/fandeck/keys.toml", "quit = [\"Q\"]\n");
     place.more_config("[screen]\nkeymap = \"keys.toml\"\ntheme = \"mono\"\n");
     let mut terminal = console(&place);
-    terminal.wait_until(|screen| screen.contains("Q quit")).unwrap();
+    terminal.shows(|screen| screen.contains("Q quit"));
     terminal.send(Key::Char('q')).unwrap();
     terminal.send(Key::Char('Q')).unwrap();
     ends_with(terminal, 0);
     place.write("config/fandeck/keys.toml", "\nquitt = [\"Q\"]\n");
     for args in [&[][..], &["config", "--check"]] {
         let mut terminal = builder(&place).args(args).spawn(BINARY).unwrap();
-        let status = terminal.wait_exit_for(Duration::from_secs(20)).unwrap();
-        let text = terminal.screen().full_text();
+        let (status, screen) = terminal.ended();
+        let text = screen.full_text();
         assert_eq!(status.code(), Some(2), "{text}");
         assert!(text.replace(['\n', ' '], "").contains("keys.toml:2:unknownactionquitt:didyoumeanquit?"), "{text}");
     }

@@ -3,7 +3,7 @@
 use termlens::{Key, Terminal};
 
 use crate::screen::{builder, ends_with};
-use crate::support::{Place, Server, wait_for};
+use crate::support::{Place, Server, Watch, wait_for};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
 
@@ -11,10 +11,10 @@ const BINARY: &str = env!("CARGO_BIN_EXE_fandeck");
 fn planner(place: &Place, more: &[&str]) -> Terminal {
     let input = place.requests(200);
     let mut terminal = builder(place).args(["run", &input]).args(more).spawn(BINARY).unwrap();
-    terminal.wait_until(|screen| screen.contains("200 to send") && screen.contains("pilot]")).unwrap();
+    terminal.shows(|screen| screen.contains("200 to send") && screen.contains("pilot]"));
     // Table, chart, rules, figures.
     (0..3).for_each(|_| terminal.send(Key::Tab).unwrap());
-    terminal.wait_until(|screen| screen.contains("[figures]") && screen.contains("assumed")).unwrap();
+    terminal.shows(|screen| screen.contains("[figures]") && screen.contains("assumed"));
     terminal
 }
 
@@ -22,7 +22,7 @@ fn planner(place: &Place, more: &[&str]) -> Terminal {
 fn pilot(terminal: &mut Terminal) {
     terminal.send(Key::Char('p')).unwrap();
     let gate = ["send a pilot?", "100 of the 200 requests", "expected (", "nothing is paid twice"];
-    terminal.wait_until(|screen| gate.iter().all(|words| screen.contains(words))).unwrap();
+    terminal.shows(|screen| gate.iter().all(|words| screen.contains(words)));
     terminal.send(Key::Char('y')).unwrap();
 }
 
@@ -33,31 +33,29 @@ fn a_pilot_from_the_planner_measures_and_a_launch_goes_on_where_it_ended_and_pay
         let place = Place::at(&server);
         let mut terminal = planner(&place, cache);
         // Who does not agree sends nothing.
-        let (row, column) = terminal.screen().find("pilot]").unwrap();
+        let (row, column) = terminal.shows(|screen| screen.contains("pilot]")).find("pilot]").unwrap();
         terminal.click(column, row).unwrap();
-        terminal.wait_until(|screen| screen.contains("send a pilot?")).unwrap();
+        terminal.shows(|screen| screen.contains("send a pilot?"));
         terminal.send(Key::Esc).unwrap();
-        terminal.wait_until(|screen| !screen.contains("send a pilot?")).unwrap();
+        terminal.shows(|screen| !screen.contains("send a pilot?"));
         assert_eq!((server.stats().n_messages, place.runs().len()), (0, 0));
         pilot(&mut terminal);
-        terminal.wait_until(|screen| screen.contains("100 to send of 200") && screen.contains("100 answers")).unwrap();
+        terminal.shows(|screen| screen.contains("100 to send of 200") && screen.contains("100 answers"));
         let figures = ["tokens-in", "tokens-out", "latency-p50"];
-        terminal
-            .wait_until(|screen| {
-                let text = screen.text();
-                figures.iter().all(|name| {
-                    let from = text.find(name).map_or("", |at| &text[at..]);
-                    from.lines().take(2).any(|line| line.contains("pilot") && line.contains("100"))
-                })
+        terminal.shows(|screen| {
+            let text = screen.text();
+            figures.iter().all(|name| {
+                let from = text.find(name).map_or("", |at| &text[at..]);
+                from.lines().take(2).any(|line| line.contains("pilot") && line.contains("100"))
             })
-            .unwrap();
+        });
         let stats = server.stats();
         assert_eq!((stats.bodies_accepted, place.runs().len()), (100, 1));
         terminal.send(Key::Enter).unwrap();
-        terminal.wait_until(|screen| screen.contains("launch?") && screen.contains("100 requests to")).unwrap();
+        terminal.shows(|screen| screen.contains("launch?") && screen.contains("100 requests to"));
         terminal.send(Key::Char('y')).unwrap();
         wait_for("all answers", || (server.stats().bodies_accepted == 200).then_some(()));
-        terminal.wait_until(|screen| screen.contains("finished")).unwrap();
+        terminal.shows(|screen| screen.contains("finished"));
         terminal.send(Key::Char('q')).unwrap();
         ends_with(terminal, 0);
         assert_eq!((server.stats().bodies_accepted_twice, place.runs().len()), (0, 1), "one run, nothing twice");
@@ -78,8 +76,7 @@ fn a_pilot_that_fails_says_why_and_leaves_what_was_assumed() {
         let place = Place::at(&server);
         let mut terminal = planner(&place, &[]);
         pilot(&mut terminal);
-        terminal.wait_until(|screen| screen.contains("pilot failed") && screen.contains(says)).unwrap();
-        let text = terminal.screen().text();
+        let text = terminal.shows(|screen| screen.contains("pilot failed") && screen.contains(says)).text();
         assert!(text.contains("assumed") && !text.contains("measured"), "{fault}: {text}");
         // Enough is enough: an org without room is left in peace.
         assert!(server.stats().n_messages < 130, "{fault}: {}", server.stats().n_messages);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Place, Server, finished, ids, json_lines, last_json, request};
+use crate::support::{Place, Server, finished, ids, json_lines, last_json, request, wait_for};
 
 /// The counts of a final line in the order in which the contract names them.
 fn counts(line: &Value) -> [u64; 7] {
@@ -43,7 +43,8 @@ fn a_run_ends_with_every_figure_in_its_final_line_and_the_report_repeats_it() {
     for org in line["orgs"].as_array().unwrap() {
         let seen = stats.org(org["label"].as_str().unwrap()).unwrap();
         assert!(u64::from(seen.in_flight_peak) <= org["in_flight_peak"].as_u64().unwrap(), "{org}");
-        assert!(org["window"].as_u64().unwrap() > 0);
+        // An org whose models are told late may have been given none of so few requests.
+        assert_eq!(org["window"].as_u64().unwrap() > 0, org["n_ok"].as_u64().unwrap() > 0, "{org}");
     }
     assert_eq!((stats.bodies_accepted, stats.bodies_accepted_twice), (60, 0));
 
@@ -231,8 +232,11 @@ fn l16_an_answer_that_never_comes_is_given_up_and_what_it_may_have_cost_is_count
         "[wire]\nconnect-timeout = \"1s\"\nfirst-byte-timeout = \"1s\"\nfirst-byte-per-1k-tokens = \"0s\"\n",
     );
     let line = finished(&place.run(&["run", &place.requests(40), "--json", "--cap", "4"]));
-    assert_eq!((counts(&line), &line["n_possibly_charged"]), ([40, 0, 40, 0, 0, 0, 0], &2.into()));
-    assert_eq!(server.stats().n_hung, 2);
+    assert_eq!(counts(&line), [40, 0, 40, 0, 0, 0, 0]);
+    // Other answers may come too late as well, on a machine that stands still for a second.
+    let given_up = line["n_possibly_charged"].as_u64().unwrap();
+    assert!(given_up >= 2 && server.stats().n_hung == 2, "{line}");
+    wait_for("every call to arrive", || (server.stats().n_messages == 40 + given_up).then_some(()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The console: the screens, what they ask of the product, and the runs that are driven from them.
 
 mod act;
+mod driven;
 mod look;
 mod looking;
 mod plan;
@@ -46,8 +47,7 @@ struct Inner {
     planned: Option<Arc<PlannedRun>>,
     /// Where the log goes; rescued answers go beside it.
     log_file: PathBuf,
-    /// The run that is driven, or was driven last and has not been seen to rest.
-    driven: Mutex<Option<Driving>>,
+    driven: driven::Driven<Driving>,
     /// Runs that were driven and have come to rest, oldest first.
     endings: Mutex<Vec<(Arc<crate::model::Snapshot>, u8)>>,
 }
@@ -66,14 +66,14 @@ impl Console {
             looking: looking::Looking::default(),
             log_file: log_file.to_owned(),
             planned: planned.map(Arc::new),
-            driven: Mutex::default(),
+            driven: driven::Driven::default(),
             endings: Mutex::default(),
         }))
     }
 
     /// Drives a run from now on. One that was driven before has to have come to rest.
     fn drive(&self, specs: Specs) -> Result<Attached, Failure> {
-        let mut driven = lock(&self.0.driven);
+        let mut driven = self.0.driven.current();
         if let Some(before) = &*driven {
             return Err(Failure::usage(format!("{} is driven here already; end it first", before.dir.display())));
         }
@@ -85,12 +85,18 @@ impl Console {
 
     /// Lets go of the directory of a run that was driven here and has come to rest, so that it can be taken again.
     async fn settle(&self) {
-        let at_rest = lock(&self.0.driven).take_if(|driving| driving.is_over());
-        let Some(driving) = at_rest else { return };
-        let is_pilot = self.is_pilot(&driving);
-        if let Ok(ending) = driving.rest(&self.0.log_file).await {
-            self.note(&ending, &Ended::default(), is_pilot);
-        }
+        let rest = |driving: Driving| async {
+            let is_pilot = self.is_pilot(&driving);
+            if let Ok(ending) = driving.rest(&self.0.log_file).await {
+                self.note(&ending, &Ended::default(), is_pilot);
+            }
+        };
+        self.0.driven.settle(|driving| driving.is_over(), rest).await;
+    }
+
+    /// The directory of the run that is driven here.
+    fn driven_dir(&self) -> Option<PathBuf> {
+        self.0.driven.current().as_ref().map(|driving| driving.dir.clone())
     }
 
     /// Whether it is the pilot of what is planned.
@@ -137,10 +143,10 @@ impl Backstage for Console {
                 sabotage::screen();
                 self.spawn(async move {
                     console.settle().await;
-                    let driven = lock(&console.0.driven).as_ref().map(|driving| driving.dir.clone());
                     let place = runs::place(config.as_deref());
+                    let looks = console.clone();
                     let list = move |look: &mut dyn FnMut(&Path) -> bool| {
-                        runs::list(config.as_deref(), driven.as_deref(), look)
+                        runs::list(config.as_deref(), &|| looks.driven_dir(), look)
                     };
                     Answer::Runs(match place {
                         Ok(place) => console.0.looking.list(&place, list).await,
@@ -272,7 +278,16 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
         // Nobody sees the run any more: it is stopped, so that it can be resumed.
         Ok(TuiExit::Broken) | Err(_) => by_signal.note(1),
     }
-    let driving = lock(&console.0.driven).take();
+    let mut leaving = Signals::listen()?;
+    let driving = tokio::select! {
+        biased;
+        driving = console.0.driven.take() => driving,
+        // A disk that takes nothing holds up the end of a run, and not that of who left it.
+        code = leaving.wait() => {
+            by_signal.note(code);
+            None
+        }
+    };
     if let Some(driving) = driving {
         let mut watcher = None;
         if !driving.is_at_rest() {

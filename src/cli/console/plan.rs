@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::cli::audit::facts;
-use crate::cli::drive::RUN;
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::kept_index::KeptIndex;
@@ -21,8 +20,7 @@ use crate::cli::setup::{Setup, catalog, settings};
 use crate::cli::work::Work;
 use crate::cli::{gate, planner, resume};
 use crate::config::Overrides;
-use crate::engine::EngineHandle;
-use crate::model::{Command, Finding, PathChoice, Route, Snapshot};
+use crate::model::{Finding, PathChoice, Route, Snapshot};
 use crate::report::format;
 use crate::requests::{Input, audit_file};
 use crate::store::{Last, RunDir};
@@ -33,9 +31,6 @@ use super::{Console, blocking, lock};
 
 /// Requests of a pilot, as `fandeck plan --pilot` sends without a number.
 const PILOT: u32 = 100;
-/// A pilot that met 429s with more than one in so many of its requests is ended: the orgs have no room now, colleagues would be
-/// pushed aside for a measurement, and what is measured would be a queue.
-const MOST_429: u64 = 10;
 
 /// The input that is planned, and what is kept of it from one errand to the next.
 pub(crate) struct PlannedRun {
@@ -192,11 +187,8 @@ pub(super) async fn pilot(
     order: LaunchOrder,
     agreed: PilotTerms,
 ) -> Result<Attached, String> {
-    let n = agreed.n;
     let specs = blocking(move || make_pilot(&planned, &order, &agreed).map_err(words)).await?;
-    let attached = console.drive(specs).map_err(words)?;
-    tokio::spawn(spare_the_orgs(attached.handle.clone(), n));
-    Ok(attached)
+    console.drive(specs).map_err(words)
 }
 
 fn make_pilot(planned: &PlannedRun, order: &LaunchOrder, agreed: &PilotTerms) -> Result<Specs, Failure> {
@@ -233,20 +225,6 @@ fn refuse_dearer(now: &PilotTerms, agreed: &PilotTerms) -> Result<(), Failure> {
         return Err(Failure::usage("the pilot would be another one than was agreed to; look again"));
     }
     Ok(())
-}
-
-/// Ends a pilot that meets too many 429s.
-async fn spare_the_orgs(handle: EngineHandle, n: u64) {
-    let before = n_429(&handle.snapshot());
-    let mut pictures = handle.watch();
-    while pictures.changed().await.is_ok() {
-        let met = n_429(&pictures.borrow());
-        if (met - before) * MOST_429 > n {
-            // A pilot that has ended by itself has no need to be told.
-            let _ = handle.send(Command::DrainRun { run: RUN });
-            return;
-        }
-    }
 }
 
 fn n_429(snapshot: &Snapshot) -> u64 {
@@ -292,10 +270,6 @@ fn in_words(ending: &Snapshot) -> Result<String, String> {
     if answered >= FEWEST {
         return Ok(format!("pilot: {answered} answers for {cost} measured tokens and latency{faults}"));
     }
-    let why = match &run.reason {
-        _ if n_429(ending) * MOST_429 > u64::from(PILOT) => "; ended, since the orgs have no room now".to_owned(),
-        Some(reason) => format!("; {reason}"),
-        None => String::new(),
-    };
+    let why = run.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
     Err(format!("pilot failed: {answered} answered{faults}{why}. The figures stay as they were"))
 }

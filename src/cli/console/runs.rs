@@ -7,7 +7,7 @@ use crate::cli::setup;
 use crate::cli::simulated::Simulated;
 use crate::cli::status::{in_batches, standing};
 use crate::config::Overrides;
-use crate::store::{Listed, RunDir, RunPeek, list_runs_by, stamp};
+use crate::store::{Listed, Owner, RunDir, RunPeek, list_runs_by, stamp};
 use crate::tui::backstage::{RunFacts, RunRow, RunsFound};
 
 /// Where runs are looked for.
@@ -16,16 +16,24 @@ pub(super) fn place(config: Option<&Path>) -> Result<PathBuf, String> {
 }
 
 /// The runs found, with the one that is driven here wherever it is, and the orgs that have a key. `look` is told of each
-/// directory before it is looked into, and may have it passed over.
+/// directory before it is looked into, and may have it passed over. `driven` tells which run is driven here at the moment.
 pub(super) fn list(
     config: Option<&Path>,
-    driven: Option<&Path>,
+    driven: &dyn Fn() -> Option<PathBuf>,
     look: &mut dyn FnMut(&Path) -> bool,
 ) -> Result<RunsFound, String> {
     let settings = setup::settings(config, &Overrides::default()).map_err(|failure| failure.message)?;
     let mut listed = list_runs_by(&settings.runs_dir, look).map_err(|error| error.to_string())?;
+    let driven = || driven().map(|dir| dir.canonicalize().unwrap_or(dir));
     let is = |dir: &Path, other: &Path| dir == other || dir.canonicalize().is_ok_and(|dir| dir == other);
-    if let Some(driven) = driven.map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+    for Listed { dir, run } in &mut listed {
+        let Ok(peek) = run else { continue };
+        // Owned for a moment, by an errand that reads back what is durable: nobody drives it.
+        if peek.owner.as_ref().is_some_and(Owner::is_this_process) && !driven().is_some_and(|driven| is(dir, &driven)) {
+            peek.owner = None;
+        }
+    }
+    if let Some(driven) = driven()
         && !listed.iter().any(|listed| is(&listed.dir, &driven))
     {
         // A demo's, whose directory is a temporary one.

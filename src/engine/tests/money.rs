@@ -124,9 +124,9 @@ fn at_60_and_80_percent_it_is_said_and_at_80_the_rest_can_be_moved_to_batches() 
 #[test]
 fn at_95_percent_a_pilot_stops_and_a_run_goes_on_to_the_limit() {
     // The next one is out when the answer is there that makes it 95 %.
-    for (is_pilot, succeeded) in [(true, 96), (false, 100)] {
+    for (pilot, succeeded) in [(Some(200), 96), (None, 100)] {
         let mut desk = desk(&[1], 200, max_cost(100), true);
-        desk.state.runs[0].facts.is_pilot = is_pilot;
+        desk.state.runs[0].facts.pilot = pilot;
         desk.finish();
         assert_eq!((desk.rested.clone(), desk.counts().succeeded), (vec![(RUN, 4)], succeeded));
     }

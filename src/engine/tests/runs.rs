@@ -296,7 +296,7 @@ fn an_org_goes_as_soon_as_it_has_shown_itself_and_a_silent_one_is_not_waited_for
     let mut desk = looked_at();
     saw(&mut desk, A, Finding::Model { max_tokens: Some(64_000) });
     assert_eq!((desk.flying_on(A), desk.flying_on(B)), (4, 0));
-    desk.wait(Duration::from_secs(2));
+    desk.wait(Duration::from_secs(5));
     assert_eq!(desk.flying_on(B), 4);
     desk.finish();
     assert_eq!(desk.counts().succeeded, 100);
@@ -329,4 +329,30 @@ fn when_the_last_org_with_the_model_is_parked_the_run_holds_and_ends() {
     desk.end_all(&unauthorised());
     assert_eq!(desk.rested, vec![(RUN, 2)]);
     assert!(desk.state.runs[0].reason.as_ref().unwrap().contains("org-0: without the model"));
+}
+
+#[test]
+fn a_pilot_that_meets_a_429_with_more_than_one_in_ten_is_ended_before_it_sends_another_call() {
+    for (pilot, n_limited, ends) in [(Some(100), 11, true), (Some(100), 10, false), (None, 11, false)] {
+        let mut desk = Desk::bare(&[100], &[100], DispatchSettings::default(), false);
+        desk.state.runs[0].facts.pilot = pilot;
+        desk.feed(vec![]);
+        let mut sent = 0;
+        for _ in 0..n_limited {
+            while desk.flying.is_empty() {
+                desk.wait(Duration::from_secs(1));
+            }
+            sent = desk.sent;
+            desk.end(0, limited(), RateLimits::default(), RetryAfter::Absent);
+        }
+        desk.end_all(&ok());
+        desk.sync();
+        if ends {
+            assert_eq!((desk.sent, desk.rested.clone()), (sent, vec![(RUN, 4)]));
+            assert!(desk.state.runs[0].reason.as_ref().unwrap().contains("no room"));
+        } else {
+            desk.finish();
+            assert_eq!((desk.rested.clone(), desk.counts().succeeded), (vec![(RUN, 0)], 100));
+        }
+    }
 }

@@ -124,6 +124,8 @@ pub struct RunsUi {
     pub found_at: Mono,
     /// They are being looked for.
     pub looking: bool,
+    /// A run was deleted since that look began, which may have seen it: what it finds is not taken.
+    pub outdated: bool,
     /// Why they could not be found, when they were looked for last.
     pub trouble: Option<String>,
     /// The selected run, by its directory; the first one without.
@@ -200,6 +202,9 @@ pub(super) fn tick(ui: &mut UiState, now: Mono) -> Vec<Reaction> {
 /// The runs were looked for.
 pub(super) fn found(ui: &mut UiState, found: Result<RunsFound, String>, now: Mono) -> Vec<Reaction> {
     ui.runs.looking = false;
+    if std::mem::take(&mut ui.runs.outdated) {
+        return shown(ui);
+    }
     ui.runs.found_at = now;
     match found {
         Ok(found) => (ui.runs.found, ui.runs.trouble) = (Some(found), None),
@@ -387,6 +392,7 @@ pub(super) fn deleted(ui: &mut UiState, deleted: Result<PathBuf, String>, now: M
             if let Some(found) = &mut ui.runs.found {
                 found.rows.retain(|row| row.dir != dir);
             }
+            ui.runs.outdated = ui.runs.looking;
         }
         Err(why) => say(ui, why, Tone::Bad, now),
     }

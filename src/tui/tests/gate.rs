@@ -233,3 +233,18 @@ fn t2_what_cannot_be_seen_is_not_done_and_the_way_out_works_at_every_size() {
         assert_eq!(commands(&press(&mut ui, &snapshot, Action::Drain)), [Command::DrainRun { run: RUN }]);
     }
 }
+
+#[test]
+fn a_look_at_the_disk_that_began_before_a_deletion_does_not_bring_the_run_back() {
+    let mut ui = UiState { screen: Screen::Runs, runs: RunsUi { looking: true, ..runs() }, ..ui() };
+    let dir = runs_found().rows[0].dir.clone();
+    let told = |ui: &mut UiState, answer| update(ui, Msg::Told { ticket: 0, answer }, &Snapshot::default(), NOW);
+    assert_eq!(told(&mut ui, Answer::Deleted(Ok(dir.clone()))), []);
+    // It is not taken, and another one begins.
+    let again = told(&mut ui, Answer::Runs(Ok(runs_found())));
+    assert_eq!(again, [Reaction::Ask { ticket: 0, errand: Errand::ListRuns }]);
+    assert!(ui.runs.found.as_ref().unwrap().rows.iter().all(|row| row.dir != dir));
+    // That one is.
+    assert_eq!(told(&mut ui, Answer::Runs(Ok(RunsFound::default()))), []);
+    assert_eq!(ui.runs.total(), 0);
+}

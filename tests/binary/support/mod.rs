@@ -3,12 +3,14 @@
 mod place;
 mod process;
 mod server;
+mod watch;
 
 use std::time::{Duration, Instant};
 
 pub(crate) use place::{KEYS, Place, finished, ids, json_lines, last_json, request, with_prefix};
 pub(crate) use process::{Ended, Running};
 pub(crate) use server::Server;
+pub(crate) use watch::Watch;
 
 /// Longest wait for anything: only a hang takes so long, on a busy machine too.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
