@@ -13,6 +13,7 @@
 pub mod action;
 pub mod attention;
 pub mod backstage;
+pub mod choices;
 mod commands;
 mod copy;
 pub mod field;
