@@ -21,7 +21,7 @@ pub(crate) enum Event {
     /// An attempt came to an end.
     Attempted(Box<Attempt>),
     /// An org was asked about a model, by its place in the preflight's list.
-    Looked { org: OrgId, model: usize, sight: Sight },
+    Looked { org: OrgId, model: usize, sight: Box<Sight> },
     /// The request could not be read from the input as it was indexed: the file is gone, or was edited.
     Unreadable { run: RunSlot, no: RequestNo, org: OrgId, message: String },
     /// Outcomes are durable.
