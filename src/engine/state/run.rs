@@ -31,7 +31,8 @@ pub(crate) struct RunState {
     pub(crate) budget: Budget,
     /// Where its time went.
     pub(crate) waited: Waited,
-    /// Sub-batches for what waits are being planned.
+    /// Sub-batches for what waits are being planned. Nothing of it goes out on the sync path meanwhile, at twice the price and out
+    /// of a budget that is nearly used up.
     pub(crate) moving: bool,
     /// What a death of this process may leave in doubt at the most; `None` when nobody keeps it.
     pub(crate) promise: Option<Promise>,
@@ -121,7 +122,7 @@ impl RunState {
 
     /// Whether requests may be sent.
     pub(crate) fn admits(&self) -> bool {
-        self.status == RunStatus::Running && self.store_trouble.is_none()
+        self.status == RunStatus::Running && self.store_trouble.is_none() && !self.moving
     }
 
     /// The books as they are to be kept.
