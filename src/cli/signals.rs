@@ -12,11 +12,16 @@ use crate::engine::EngineHandle;
 use crate::model::{Command, RunSlot};
 use crate::report::format;
 
+use super::ab::is_arm;
 use super::failure::Failure;
 use super::out;
 
 /// Signals that follow the first one so closely repeat it.
 const SAME_WISH: Duration = Duration::from_millis(300);
+
+/// The same for the arm of a validation: Ctrl-C reaches it from the terminal, and once more from the validation, which may be
+/// held up meanwhile on a busy machine. Taken for a second wish it would cost the answers that are not on the disk yet.
+const SAME_WISH_OF_ARM: Duration = Duration::from_secs(3);
 
 /// Which signal came, as the exit code that it means: 128 + its number; 0 for none.
 #[derive(Debug, Clone, Default)]
@@ -104,7 +109,7 @@ impl Signals {
     /// The next signal that is not a repetition: `timeout` and some shells signal the process and its group, and what comes
     /// at once is the same wish.
     async fn next_wish(&mut self) -> u8 {
-        let same_wish = Instant::now() + SAME_WISH;
+        let same_wish = Instant::now() + if is_arm() { SAME_WISH_OF_ARM } else { SAME_WISH };
         loop {
             let code = self.next().await;
             if Instant::now() >= same_wish {

@@ -17,8 +17,9 @@ use super::event::Effect;
 use super::state::{OrgState, State};
 use super::{organisation, park, stop};
 
-/// Longest time that a run waits for it.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Longest time that a run waits for an org. The others do not wait with it, so that it may be as long as a first handshake
+/// through a slow proxy, or on a busy machine, takes: what is not waited for cannot keep a wrong model from being sent.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Most models that are asked about; an input that names more is not looked at.
 const MOST_MODELS: usize = 8;

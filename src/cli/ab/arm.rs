@@ -21,6 +21,11 @@ const LEGACY_SUB_BATCH: u32 = 8_000;
 /// The variable that tells an arm which process it is an arm of.
 const ARM_OF: &str = "FANDECK_ARM_OF";
 
+/// Whether this process is an arm.
+pub(crate) fn is_arm() -> bool {
+    std::env::var_os(ARM_OF).is_some()
+}
+
 /// Has this process ended when the validation that it is an arm of is killed, so that nobody's money is spent behind their
 /// back; nothing in other processes. Only Linux can do that: elsewhere the arm runs to its end.
 pub(crate) fn end_with_validation() {

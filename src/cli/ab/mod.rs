@@ -34,7 +34,7 @@ use args::BaselineArg;
 use arm::{Arm, Shape};
 
 pub(crate) use args::AbArgs;
-pub(crate) use arm::end_with_validation;
+pub(crate) use arm::{end_with_validation, is_arm};
 
 use charter::Charter;
 use verdict::{ArmResult, Verdict};

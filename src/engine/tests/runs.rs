@@ -296,7 +296,7 @@ fn an_org_goes_as_soon_as_it_has_shown_itself_and_a_silent_one_is_not_waited_for
     let mut desk = looked_at();
     saw(&mut desk, A, Finding::Model { max_tokens: Some(64_000) });
     assert_eq!((desk.flying_on(A), desk.flying_on(B)), (4, 0));
-    desk.wait(Duration::from_secs(2));
+    desk.wait(Duration::from_secs(5));
     assert_eq!(desk.flying_on(B), 4);
     desk.finish();
     assert_eq!(desk.counts().succeeded, 100);

@@ -2,7 +2,6 @@
 //! operator has to see at a glance is there. The frames themselves are in the golden files of `view`.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use super::scenes::screen;
@@ -11,7 +10,8 @@ use crate::tui::backstage::Driver;
 use crate::tui::log::Records;
 use crate::tui::state::shown_run;
 use crate::tui::theme::{Theme, ThemeName};
-use crate::tui::view::{Scene, render};
+use crate::tui::view::Scene;
+use crate::tui::view::frames::{frame, text_of};
 
 const SIZES: [(u16, u16); 4] = [(200, 60), (120, 40), (80, 24), (40, 10)];
 
@@ -28,16 +28,8 @@ fn states() -> [(&'static str, Snapshot, &'static str, &'static str); 6] {
 }
 
 fn drawn(ui: &UiState, snapshot: &Snapshot, size: (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
-    let ui = UiState { size, ..ui.clone() };
-    let mut buf = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-    let (theme, log) = (Theme::of(theme), Records::default());
-    render(&mut buf, &Scene { ui: &ui, snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO });
-    buf
-}
-
-fn text_of(buf: &Buffer) -> String {
-    let rows = buf.content.chunks(usize::from(buf.area.width).max(1));
-    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+    let (ui, theme, log) = (UiState { size, ..ui.clone() }, Theme::of(theme), Records::default());
+    frame(&Scene { ui: &ui, snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO })
 }
 
 /// Every screen in every state at every size: what it is, the screens, the picture, its words, and the size.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
 use super::scenes::{OVERLAYS, SceneOf, gate, kind, of_fields, of_overlays, of_screens};
 use super::*;
@@ -11,19 +10,12 @@ use crate::report::text;
 use crate::tui::log::Records;
 use crate::tui::state::Gate;
 use crate::tui::theme::{Theme, ThemeName};
-use crate::tui::view::{Scene, render};
+use crate::tui::view::Scene;
+use crate::tui::view::frames::{frame, text_of};
 
 fn drawn(of: &SceneOf, size: (u16, u16), ascii: bool) -> Buffer {
-    let ui = UiState { size, ..of.ui.clone() };
-    let mut buf = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-    let (theme, log) = (Theme::of(ThemeName::Mono), Records::default());
-    render(&mut buf, &Scene { ui: &ui, snapshot: &of.snapshot, theme: &theme, log: &log, ascii, now: NOW });
-    buf
-}
-
-fn text_of(buf: &Buffer) -> String {
-    let rows = buf.content.chunks(usize::from(buf.area.width).max(1));
-    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+    let (ui, theme, log) = (UiState { size, ..of.ui.clone() }, Theme::of(ThemeName::Mono), Records::default());
+    frame(&Scene { ui: &ui, snapshot: &of.snapshot, theme: &theme, log: &log, ascii, now: NOW })
 }
 
 fn sweep(scenes: &[SceneOf], sizes: &(impl Iterator<Item = (u16, u16)> + Clone)) {

@@ -182,6 +182,7 @@ mod tests {
     use crate::tui::state::UiState;
     use crate::tui::theme::{Theme, ThemeName};
     use crate::tui::update::LogMove;
+    use crate::tui::view::frames::{frame, text_of};
     use tracing::Level;
 
     fn records() -> Records {
@@ -197,30 +198,9 @@ mod tests {
         records
     }
 
-    fn drawn(ui: &UiState, log: &Records, (columns, rows): (u16, u16), theme: ThemeName) -> Buffer {
-        let ui = UiState { size: (columns, rows), ..ui.clone() };
-        let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-        let snapshot = fixtures::busy();
-        let theme = Theme::of(theme);
-        let scene = Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log, ascii: false, now: Mono::ZERO };
-        crate::tui::view::render(&mut buf, &scene);
-        buf
-    }
-
-    fn text_of(buf: &Buffer) -> String {
-        let mut out = String::new();
-        for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
-            let (mut line, mut skip) = (String::new(), 0);
-            for cell in row {
-                if skip == 0 {
-                    line.push_str(cell.symbol());
-                }
-                skip = if skip > 0 { skip - 1 } else { width(cell.symbol()).saturating_sub(1) };
-            }
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
-        out
+    fn drawn(ui: &UiState, log: &Records, size: (u16, u16), theme: ThemeName) -> Buffer {
+        let (ui, snapshot, theme) = (UiState { size, ..ui.clone() }, fixtures::busy(), Theme::of(theme));
+        frame(&Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log, ascii: false, now: Mono::ZERO })
     }
 
     fn ui() -> UiState {

@@ -3,7 +3,8 @@
 
 use ratatui::buffer::Buffer;
 
-use super::tests::{looks_of, text_of, two_records};
+use super::frames::{frame, looks_of, text_of};
+use super::tests::two_records;
 use super::*;
 use crate::report::fixtures;
 use crate::tui::backstage::{Driver, RunsFound};
@@ -31,13 +32,9 @@ pub(super) fn on(screen: Screen, state: &str) -> UiState {
     UiState { screen, driver, runs, ..UiState::default() }
 }
 
-pub(super) fn frame_of(ui: &UiState, snapshot: &Snapshot, (columns, rows): (u16, u16), theme: ThemeName) -> Buffer {
-    let ui = UiState { size: (columns, rows), ..ui.clone() };
-    let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let theme = Theme::of(theme);
-    let scene = Scene { ui: &ui, snapshot, theme: &theme, log: &two_records(), ascii: false, now: Mono::ZERO };
-    render(&mut buf, &scene);
-    buf
+pub(super) fn frame_of(ui: &UiState, snapshot: &Snapshot, size: (u16, u16), theme: ThemeName) -> Buffer {
+    let (ui, theme) = (UiState { size, ..ui.clone() }, Theme::of(theme));
+    frame(&Scene { ui: &ui, snapshot, theme: &theme, log: &two_records(), ascii: false, now: Mono::ZERO })
 }
 
 fn golden(screen: Screen) -> String {

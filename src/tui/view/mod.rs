@@ -24,6 +24,8 @@ pub mod tabs;
 pub mod words;
 
 #[cfg(test)]
+pub(in crate::tui) mod frames;
+#[cfg(test)]
 mod live_tests;
 #[cfg(test)]
 mod matrix;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Color;
 
+use super::frames::{frame, looks_of, text_of};
 use super::*;
 use crate::model::{Family, OrgId};
 use crate::report::fixtures;
@@ -33,63 +33,9 @@ pub(super) fn two_records() -> Records {
     records
 }
 
-pub(super) fn drawn(
-    snapshot: &Snapshot,
-    ui: UiState,
-    (columns, rows): (u16, u16),
-    theme: ThemeName,
-    ascii: bool,
-) -> Buffer {
-    let ui = UiState { size: (columns, rows), ..ui };
-    let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let scene = Scene { ui: &ui, snapshot, theme: &Theme::of(theme), log: &two_records(), ascii, now: Mono::ZERO };
-    render(&mut buf, &scene);
-    buf
-}
-
-/// The text of a frame; the second cell of a wide character is left out, as a terminal does.
-pub(super) fn text_of(buf: &Buffer) -> String {
-    let mut out = String::new();
-    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
-        let mut line = String::new();
-        let mut skip = 0;
-        for cell in row {
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            line.push_str(cell.symbol());
-            skip = text::width(cell.symbol()).saturating_sub(1);
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
-}
-
-/// The places and looks of everything that is not plain, for the themes.
-pub(super) fn looks_of(buf: &Buffer) -> String {
-    let mut out = String::new();
-    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
-        let line: String = row
-            .iter()
-            .map(|cell| {
-                let modifier = cell.modifier;
-                match () {
-                    () if modifier.contains(Modifier::REVERSED) => 'R',
-                    () if modifier.contains(Modifier::UNDERLINED) => 'U',
-                    () if cell.bg != Color::Reset => 'B',
-                    () if cell.fg != Color::Reset => 'c',
-                    () if modifier.contains(Modifier::BOLD) => 'b',
-                    () if modifier.contains(Modifier::DIM) => 'd',
-                    () => ' ',
-                }
-            })
-            .collect();
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+pub(super) fn drawn(snapshot: &Snapshot, ui: UiState, size: (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
+    let (ui, theme) = (UiState { size, ..ui }, Theme::of(theme));
+    frame(&Scene { ui: &ui, snapshot, theme: &theme, log: &two_records(), ascii, now: Mono::ZERO })
 }
 
 pub(in crate::tui) fn screen(snapshot: &Snapshot, ui: UiState, size: (u16, u16)) -> String {

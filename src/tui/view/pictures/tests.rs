@@ -7,6 +7,7 @@ use super::*;
 use crate::model::Money;
 use crate::report::fixtures;
 use crate::tui::theme::ThemeName;
+use crate::tui::view::frames::text_of;
 
 type Picture = fn(&mut Buffer, Rect, &Theme);
 
@@ -48,11 +49,6 @@ const ALL: [(&str, Picture); 7] = [
     ("cost_over_budget", cost_over_budget),
     ("gantt", gantt_batches),
 ];
-
-fn text_of(buf: &Buffer) -> String {
-    let rows = buf.content.chunks(usize::from(buf.area.width).max(1));
-    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
-}
 
 fn drawn(picture: Picture, columns: u16, rows: u16, theme: ThemeName) -> Buffer {
     let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));

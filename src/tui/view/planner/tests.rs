@@ -1,5 +1,4 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use super::*;
 use crate::model::{Figure, Finding, Money, Mono, Severity, Snapshot};
@@ -13,6 +12,7 @@ use crate::tui::screens::planner::{Knob, KnobPart, PlannerUi};
 use crate::tui::state::Overlay;
 use crate::tui::theme::{Theme, ThemeName};
 use crate::tui::update::{Msg, update};
+use crate::tui::view::frames::{frame, text_of};
 
 fn screen(size: (u16, u16), change: impl FnOnce(&mut Draft)) -> UiState {
     let mut draft = draft(Some("judge.jsonl"));
@@ -35,20 +35,8 @@ fn finding() -> Finding {
 }
 
 fn drawn(ui: &UiState, ascii: bool) -> String {
-    let mut buf = Buffer::empty(Rect::new(0, 0, ui.size.0, ui.size.1));
-    let snapshot = Snapshot::default();
-    let (theme, log) = (Theme::of(ThemeName::Dark), Records::default());
-    super::super::render(
-        &mut buf,
-        &Scene { ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO },
-    );
-    let mut out = String::new();
-    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
-        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+    let (snapshot, theme, log) = (Snapshot::default(), Theme::of(ThemeName::Dark), Records::default());
+    text_of(&frame(&Scene { ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO }))
 }
 
 #[test]

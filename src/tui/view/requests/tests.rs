@@ -5,11 +5,13 @@ use ratatui::buffer::Buffer;
 use super::*;
 use crate::model::browse::{Class, Page, RequestDetail, RequestRow};
 use crate::model::{Money, Mono, RequestNo};
-use crate::report::{fixtures, text};
+use crate::report::fixtures;
+use crate::tui::log::Records;
 use crate::tui::screens::Screen;
 use crate::tui::screens::requests::RequestsUi;
 use crate::tui::state::UiState;
 use crate::tui::theme::{Theme, ThemeName};
+use crate::tui::view::frames::{frame, text_of};
 
 fn row(no: u32, id: &str, class: Class, error: &str, excerpt: &str) -> RequestRow {
     RequestRow {
@@ -82,32 +84,10 @@ pub(in crate::tui) fn full_ui() -> UiState {
     ui
 }
 
-fn drawn(ui: &UiState, (columns, rows): (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
-    let ui = UiState { size: (columns, rows), ..ui.clone() };
-    let mut buf = Buffer::empty(Rect::new(0, 0, columns, rows));
-    let snapshot = fixtures::busy();
-    let theme = Theme::of(theme);
-    let log = crate::tui::log::Records::default();
-    let scene = Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO };
-    crate::tui::view::render(&mut buf, &scene);
-    buf
-}
-
-/// The text of a frame, without the second cells of wide characters.
-fn text_of(buf: &Buffer) -> String {
-    let mut out = String::new();
-    for row in buf.content.chunks(usize::from(buf.area.width).max(1)) {
-        let (mut line, mut skip) = (String::new(), 0);
-        for cell in row {
-            if skip == 0 {
-                line.push_str(cell.symbol());
-            }
-            skip = if skip > 0 { skip - 1 } else { text::width(cell.symbol()).saturating_sub(1) };
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+fn drawn(ui: &UiState, size: (u16, u16), theme: ThemeName, ascii: bool) -> Buffer {
+    let (ui, snapshot, theme) = (UiState { size, ..ui.clone() }, fixtures::busy(), Theme::of(theme));
+    let log = Records::default();
+    frame(&Scene { ui: &ui, snapshot: &snapshot, theme: &theme, log: &log, ascii, now: Mono::ZERO })
 }
 
 const SIZES: [(u16, u16); 4] = [(200, 60), (120, 40), (80, 24), (40, 10)];
