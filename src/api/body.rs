@@ -6,7 +6,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::{Instant, timeout};
+
+use super::patience::{Span, within};
 
 /// Limits of one body.
 #[derive(Debug, Clone, Copy)]
@@ -72,10 +73,10 @@ pub(super) async fn each<C: Chunks>(
     limits: Limits,
     mut take: impl FnMut(&[u8]) -> bool + Send,
 ) -> End<C::Error> {
-    let started = Instant::now();
+    let mut whole = Span::new(limits.whole);
     let mut len = 0;
     loop {
-        let left = limits.whole.saturating_sub(started.elapsed());
+        let Some(left) = whole.left() else { return End::TooSlow };
         match next(chunks, limits.idle.min(left)).await {
             Ok(Some(chunk)) => {
                 len += chunk.len();
@@ -100,7 +101,7 @@ async fn collect_more<C: Chunks>(
     chunks: &mut C,
     limits: Limits,
 ) -> (Bytes, End<C::Error>) {
-    let started = Instant::now();
+    let mut whole = Span::new(limits.whole);
     let mut body = BytesMut::from(&*first);
     let mut chunk = second;
     loop {
@@ -110,7 +111,7 @@ async fn collect_more<C: Chunks>(
             return (body.freeze(), End::TooLong);
         }
         body.extend_from_slice(&chunk);
-        let left = limits.whole.saturating_sub(started.elapsed());
+        let Some(left) = whole.left() else { return (body.freeze(), End::TooSlow) };
         chunk = match next(chunks, limits.idle.min(left)).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return (body.freeze(), End::Whole),
@@ -122,7 +123,7 @@ async fn collect_more<C: Chunks>(
 
 async fn next<C: Chunks>(chunks: &mut C, idle: Duration) -> Result<Option<Bytes>, End<C::Error>> {
     // A timeout touches the timer only when the chunk is not there yet.
-    match timeout(idle, chunks.next()).await {
+    match within(idle, chunks.next()).await {
         Ok(Ok(chunk)) => Ok(chunk),
         Ok(Err(error)) => Err(End::Failed(error)),
         Err(_) => Err(End::Silence),
@@ -133,7 +134,10 @@ async fn next<C: Chunks>(chunks: &mut C, idle: Duration) -> Result<Option<Bytes>
 mod tests {
     use std::collections::VecDeque;
 
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::api::patience::GRACE;
 
     const LIMITS: Limits = Limits { len: 10, idle: Duration::from_secs(60), whole: Duration::from_secs(600) };
 
@@ -199,7 +203,7 @@ mod tests {
         assert_eq!(read(script([], None)).await, (String::new(), "Silence".to_owned()));
         assert_eq!(read(script([(0, "a")], None)).await, ("a".to_owned(), "Silence".to_owned()));
         assert_eq!(read(script([(0, "a"), (1, "b")], None)).await, ("ab".to_owned(), "Silence".to_owned()));
-        assert_eq!(read(script([(61, "a")], None)).await, (String::new(), "Silence".to_owned()));
+        assert_eq!(read(script([(62, "a")], None)).await, (String::new(), "Silence".to_owned()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -217,6 +221,15 @@ mod tests {
         let (body, end) = collect(&mut trickle, Limits { len: 10_000, ..LIMITS }).await;
         assert!(matches!(end, End::TooSlow), "{end:?}");
         assert_eq!(body.len(), 12);
-        assert_eq!(started.elapsed(), Duration::from_secs(710));
+        assert_eq!(started.elapsed(), Duration::from_secs(710) + GRACE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_trickle_ends_although_it_is_faster_than_what_a_stopped_process_is_granted() {
+        let mut trickle = Script { chunks: (0..1_000).map(|_| (1, Bytes::from_static(b"."))).collect(), end: None };
+        let started = Instant::now();
+        let (_, end) = collect(&mut trickle, Limits { len: 10_000, ..LIMITS }).await;
+        assert!(matches!(end, End::TooSlow), "{end:?}");
+        assert!(started.elapsed() <= Duration::from_secs(605), "{:?}", started.elapsed());
     }
 }

@@ -1,9 +1,9 @@
 //! Whose fault an error is: the request's, the org's account's, or nobody's for long.
 //!
 //! Decided on the error's code, its type and the HTTP status, in this order, by the table of the API's documentation.
-//! Messages are for people and are not matched on, with one exception: a low credit balance and a usage limit that the
-//! organisation set for itself come as a plain 400 `invalid_request_error` without a code, and to take them for a
-//! mistake in the request would burn every request of the run.
+//! Messages are for people and are not matched on, with one exception: a low credit balance, a usage limit that the
+//! organisation set for itself, and an organisation that was disabled come as a plain 400 `invalid_request_error` without
+//! a code, and to take them for a mistake in the request would burn every request of the run.
 
 use crate::model::{AccountTrouble, LimitKind, Trouble};
 
@@ -100,6 +100,8 @@ fn by_wording(message: &str) -> Option<Trouble> {
         Some(Trouble::Account(AccountTrouble::Credit))
     } else if message.contains("reached your specified") && message.contains("usage limits") {
         Some(Trouble::Account(AccountTrouble::SpendLimit))
+    } else if message.contains("organization has been disabled") {
+        Some(Trouble::Account(AccountTrouble::OnHold))
     } else {
         None
     }
@@ -184,6 +186,8 @@ mod tests {
         assert_eq!(class(400, Some("invalid_request_error"), None, workspace), spend);
         let credit = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing…";
         assert_eq!(class(400, Some("invalid_request_error"), None, credit), account(AccountTrouble::Credit));
+        let disabled = "This organization has been disabled.";
+        assert_eq!(class(400, Some("invalid_request_error"), None, disabled), account(AccountTrouble::OnHold));
     }
 
     #[test]

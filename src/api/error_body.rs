@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 use crate::model::{AccountTrouble, ApiError, Scrubber, Trouble};
 
+/// Kinds of errors whose body is not this API's: at an address that is not its own, and by status.
+const NOT_THIS_API: &str = "not-this-api";
+const HTTP: &str = "http-";
+
 /// Characters of the API's own message that are kept: its longest known ones have about 400.
 const MESSAGE_CHARS: usize = 600;
 /// Characters of a foreign body that are kept.
@@ -89,14 +93,19 @@ pub(super) fn foreign(status: StatusCode, trouble: Trouble, body: &[u8], scrubbe
         text => text,
     };
     if trouble != Trouble::Account(AccountTrouble::Endpoint) {
-        return ours(status, &format!("http-{}", status.as_u16()), excerpt);
+        return ours(status, &format!("{HTTP}{}", status.as_u16()), excerpt);
     }
     let message = if status.is_redirection() {
         "the host redirects, and redirects are not followed with a key: check base-url".to_owned()
     } else {
         format!("not an Anthropic API: check base-url, and proxies on the way ({excerpt})")
     };
-    ours(status, "not-this-api", message)
+    ours(status, NOT_THIS_API, message)
+}
+
+/// Whether an error is one that [`foreign`] made.
+pub(super) fn is_foreign(error: &ApiError) -> bool {
+    error.kind == NOT_THIS_API || error.kind.starts_with(HTTP)
 }
 
 /// A success that is no Message.

@@ -18,9 +18,10 @@ use crate::model::{ApiError, OrgId, OrgSpec, Scrubber, Trouble, Wall, WireSettin
 
 use super::body::{self, End};
 use super::look::{self, Finding, Sight};
+use super::patience::within;
 use super::stream::{self, Assembler};
 use super::transport::{Call, Reply, ReplyFuture, SightFuture, Transport};
-use super::{base_url, failure, reply};
+use super::{base_url, failure, headers, reply};
 
 /// What is kept of an error's body; the rest is dropped with its connection.
 pub(super) const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -220,7 +221,7 @@ impl Shared {
         let Some(endpoint) = self.endpoints.get(call.org.ix()) else { return unanswered(failure::unknown_org()) };
         let max_tokens = call.max_tokens;
         let limit = self.wire.first_byte(max_tokens);
-        match timeout(limit, endpoint.client.execute(endpoint.request(call))).await {
+        match within(limit, endpoint.client.execute(endpoint.request(call))).await {
             Ok(Ok(mut response)) => {
                 let headers = std::mem::take(response.headers_mut());
                 match reply::is_stream(response.status(), &headers) {
@@ -242,7 +243,9 @@ impl Shared {
         let Some((status, headers, body)) = self.get(endpoint, &look::model_target(model)).await else {
             return Sight::nothing();
         };
-        let organization = reply::organization(&headers, &self.scrubber, wall_now());
+        let now = wall_now();
+        let (organization, at) =
+            (reply::organization(&headers, &self.scrubber, now), headers::read(&headers, now).made_at());
         let finding = match look::of_model(status, &body, &self.scrubber) {
             Some(finding) => finding,
             None => match self.get(endpoint, &look::list_target()).await {
@@ -250,7 +253,7 @@ impl Shared {
                 None => Finding::Untold,
             },
         };
-        Sight { organization, finding }
+        Sight { organization, at, finding }
     }
 
     /// A question that costs nothing; `None` when it was not answered.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::model::{ApiError, Scrubber};
+use crate::model::{ApiError, Scrubber, Wall};
 
 use super::error_body;
 
@@ -20,6 +20,8 @@ const PAGE: usize = 1_000;
 pub struct Sight {
     /// The `anthropic-organization-id` header.
     pub organization: Option<String>,
+    /// The `date` header: when it was, by the API's clock.
+    pub at: Option<Wall>,
     /// What it said about the model.
     pub finding: Finding,
 }
@@ -43,7 +45,7 @@ pub enum Finding {
 impl Sight {
     /// Nothing was to be seen.
     pub fn nothing() -> Sight {
-        Sight { organization: None, finding: Finding::Untold }
+        Sight { organization: None, at: None, finding: Finding::Untold }
     }
 }
 

@@ -26,6 +26,7 @@ mod http;
 mod json_line;
 pub(crate) mod look;
 mod message;
+mod patience;
 pub mod reply;
 pub(crate) mod stream;
 pub mod transport;

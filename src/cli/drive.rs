@@ -10,8 +10,9 @@ use tokio::task::JoinHandle;
 use crate::engine::{EngineHandle, RunEnd, Started, start};
 use crate::model::snapshot::RunView;
 use crate::model::{Command, RunSlot, Snapshot};
-use crate::report::{format, json, plain};
+use crate::report::{format, json, plain, text};
 use crate::store::{RunDir, StateFile};
+use crate::tui::choices::shell;
 
 use super::console;
 use super::failure::{Failure, Outcome};
@@ -65,7 +66,9 @@ pub(crate) async fn drive(specs: Specs, shown: &Shown, logging: &Logging) -> Out
     let signals = Signals::listen()?;
     let driving = Driving::start(specs)?;
     let watcher = tokio::spawn(signals.stop(driving.handle.clone(), RUN, by_signal.clone()));
+    let choices = (shown.front == Front::Choices).then(|| tokio::spawn(choices(driving.handle.clone(), &shown.show)));
     let shown_to_the_end = as_lines(&driving.handle, shown, &by_signal).await;
+    choices.inspect(JoinHandle::abort);
     let ending = driving.rest(&logging.file).await?;
     watcher.abort();
     shown_to_the_end?;
@@ -83,6 +86,27 @@ async fn as_lines(handle: &EngineHandle, shown: &Shown, by_signal: &Ended) -> Re
     let code = |snapshot: &Snapshot| snapshot.runs.first().map_or(0, |run| exit_code(code_of(run), by_signal));
     plain::run(handle.clone(), io::stdout(), options, code).await.map_err(failed)?;
     Ok(())
+}
+
+/// Reads the choices of an operator, and tells what comes of them.
+fn choices(handle: EngineHandle, show: &ShowArgs) -> impl Future<Output = ()> + use<> {
+    let (ascii, read_only) = (show.ascii, show.read_only);
+    let (sender, typed) = tokio::sync::mpsc::unbounded_channel();
+    // Not a task of the runtime, which would wait for the next line before the process may end.
+    std::thread::spawn(move || {
+        for line in io::stdin().lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    shell::run(handle, read_only, typed, move |lines| {
+        let text: String = lines.into_iter().map(|line| line + "\n").collect();
+        let text = if ascii { text::ascii(&text).into_owned() } else { text };
+        // Nobody hears it when standard output is closed.
+        let _ = out::print(&text);
+    })
 }
 
 /// A run and the engine that drives it.

@@ -11,6 +11,8 @@ pub(crate) enum Front {
     Screen,
     /// Plain lines.
     Plain,
+    /// Plain lines, and what can be done as a numbered list.
+    Choices,
     /// NDJSON.
     Json,
 }
@@ -22,10 +24,17 @@ impl Front {
         let no_screen = env("TERM") == "dumb" || !env("CI").is_empty();
         if show.json {
             Front::Json
+        } else if show.plain_ui {
+            Front::Choices
         } else if show.headless || no_screen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             Front::Plain
         } else {
             Front::Screen
         }
+    }
+
+    /// Whether an operator is there who can be asked while a run goes on.
+    pub(crate) fn is_attended(self) -> bool {
+        matches!(self, Front::Screen | Front::Choices)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Indexed {
 /// A failure of the store, with its exit code.
 pub(crate) fn store_failure(error: &StoreError) -> Failure {
     match error {
-        StoreError::Owned { .. } => Failure::owned(error),
+        StoreError::Owned { .. } | StoreError::Copied { .. } => Failure::owned(error),
         _ => Failure::usage(error),
     }
 }

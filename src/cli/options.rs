@@ -106,6 +106,9 @@ pub(crate) struct ShowArgs {
     /// No screen: one JSON object a line
     #[arg(long)]
     pub json: bool,
+    /// No screen: plain lines, and what can be done with the run as a numbered list. For screen readers
+    #[arg(long, conflicts_with_all = ["headless", "json"])]
+    pub plain_ui: bool,
     /// On screen, refuse every action that changes something
     #[arg(long)]
     pub read_only: bool,

@@ -50,6 +50,9 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     if from_stdin && front == Front::Screen && io::stdin().is_terminal() {
         return Err(Failure::usage("- reads requests from standard input, which is a terminal; pipe a file into it"));
     }
+    if from_stdin && front == Front::Choices {
+        return Err(Failure::usage("- and --plain-ui both read standard input; give the requests as a file"));
+    }
     // A file is validated before a directory is made for it; standard input has to be kept somewhere first.
     let early = if from_stdin { None } else { Some(KeptIndex::of(&args.input)?) };
     let setup = Setup::for_a_run(&args.drive, front)?;
@@ -109,7 +112,8 @@ impl NewRun {
         let mut file = run_file(&indexed.input, Named { named, spooled }, route(&plan), setup)?;
         file.plan = for_the_record(&plan, Made::FIRST);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
-        let dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+        let mut dir = claim.start(&file).map_err(|error| store_failure(&error))?;
+        dir.exclude_copies(&setup.runs_dir, &file.run_id).map_err(|error| store_failure(&error))?;
         if args.run_dir.is_some() {
             remember(&setup.runs_dir, dir.path());
         }
@@ -136,7 +140,7 @@ pub(crate) fn launch(
 ) -> Outcome {
     let config = drive_args.planning.config.clone();
     let shown = Shown { front, show: drive_args.show.clone(), config };
-    let specs = ready.specs(indexed, setup, front != Front::Screen)?;
+    let specs = ready.specs(indexed, setup, !front.is_attended())?;
     to_the_end(drive(specs, &shown, logging))
 }
 

@@ -84,7 +84,7 @@ impl Setup {
             poll_every: args.poll_every.clone(),
             max_cost: args.max_cost,
             max_requests: args.max_requests,
-            headless: front != Front::Screen,
+            headless: !front.is_attended(),
             ..args.planning.overrides()
         };
         let settings = settings(args.planning.config.as_deref(), &flags)?;

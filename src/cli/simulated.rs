@@ -86,7 +86,7 @@ impl Simulated {
             let (ready, indexed, setup) = self.serve(run_dir, make).await?;
             let logging = Logging::start(front, &setup.log_dir, run_dir, setup.scrubber.clone())?;
             let shown = Shown { front, show: show.clone(), config: None };
-            let specs = ready.specs(indexed, &setup, front != Front::Screen)?;
+            let specs = ready.specs(indexed, &setup, !front.is_attended())?;
             drive(specs, &shown, &logging).await
         })
     }

@@ -217,7 +217,9 @@ impl Dispatcher {
                     let (sight, events) = (self.shared.transport.look(org, &name), self.shared.events.clone());
                     // The dispatcher may have come to an end meanwhile; then nobody wants to know.
                     // One that panics is not waited for, either: the preflight is given up in time.
-                    tokio::spawn(async move { events.send(Event::Looked { org, model, sight: sight.await }) });
+                    tokio::spawn(
+                        async move { events.send(Event::Looked { org, model, sight: Box::new(sight.await) }) },
+                    );
                 }
                 Effect::Record(record) => self.runs[record.run.ix()].store(Job::Record(record)),
                 Effect::RecordReDrivable { run, no, org, attempts, trouble, error } => {

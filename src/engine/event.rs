@@ -21,7 +21,7 @@ pub(crate) enum Event {
     /// An attempt came to an end.
     Attempted(Box<Attempt>),
     /// An org was asked about a model, by its place in the preflight's list.
-    Looked { org: OrgId, model: usize, sight: Sight },
+    Looked { org: OrgId, model: usize, sight: Box<Sight> },
     /// The request could not be read from the input as it was indexed: the file is gone, or was edited.
     Unreadable { run: RunSlot, no: RequestNo, org: OrgId, message: String },
     /// Outcomes are durable.
@@ -74,7 +74,7 @@ pub(crate) enum Effect {
     Audit { level: Level, kind: &'static str, org: Option<OrgId>, text: String },
     /// Abandon the attempts of a run that are under way.
     Abandon { run: RunSlot },
-    /// Plan sub-batches for these requests of a run, and say so with `BatchPlanned`. They go on being sent meanwhile.
+    /// Plan sub-batches for these requests of a run, and say so with `BatchPlanned`. None of them is sent meanwhile.
     PlanBatches { run: RunSlot, open: Vec<RequestNo> },
     /// Something is to be done about a sub-batch.
     Batch(BatchEffect),

@@ -305,6 +305,12 @@ impl Ledger {
         of(&self.by_day) + of(&self.doubt_by_day) + today
     }
 
+    /// Whether a request for this model was ever answered.
+    pub(crate) fn has_answered(&self, model: u16) -> bool {
+        let is_answer = |outcome| matches!(outcome, Outcome::Succeeded | Outcome::Refused);
+        self.cells.iter().any(|(key, cell)| key.model == model && is_answer(key.outcome) && cell.n > 0)
+    }
+
     /// Attempts made over all sessions.
     pub(crate) fn n_sent(&self) -> u64 {
         self.n_sent

@@ -118,7 +118,10 @@ pub(crate) fn begin(state: &mut State, wants: Vec<Want>, now: Now, effects: &mut
 
 /// An org has answered.
 pub(super) fn looked(state: &mut State, org: OrgId, model: usize, sight: Sight, now: Now, effects: &mut Vec<Effect>) {
-    let Sight { organization, finding } = sight;
+    let Sight { organization, at, finding } = sight;
+    for part in state.batches.iter_mut().flatten() {
+        part.clock.heard(at, now.mono);
+    }
     if let Some(organization) = organization {
         organisation::told(state, org, organization, now, effects);
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::model::snapshot::ParkReason;
 use crate::model::{
-    ApiError, Family, Level, LimitKind, Mono, Now, OrgId, Outcome, RateLimits, RequestNo, RetryAfter, Route, RunSlot,
-    Trouble, Usage, Verdict,
+    AccountTrouble, ApiError, Family, Level, LimitKind, Mono, Now, OrgId, Outcome, RateLimits, RequestNo, RetryAfter,
+    Route, RunSlot, Trouble, Usage, Verdict,
 };
 
 use super::breaker::Trip;
@@ -48,7 +48,7 @@ pub(crate) fn learn(state: &mut State, events: impl IntoIterator<Item = Event>, 
 fn one(state: &mut State, event: Event, now: Now, effects: &mut Vec<Effect>) {
     match event {
         Event::Attempted(attempt) => attempted(state, *attempt, now, effects),
-        Event::Looked { org, model, sight } => preflight::looked(state, org, model, sight, now, effects),
+        Event::Looked { org, model, sight } => preflight::looked(state, org, model, *sight, now, effects),
         Event::Unreadable { run, no, org, message } => unreadable(state, run, no, org, &message, now, effects),
         Event::BatchPlanned { run, plan } => batch::move_over(state, run, plan.map(|plan| *plan), now, effects),
         Event::Batch(event) => batch::event(state, *event, now, effects),
@@ -93,6 +93,12 @@ fn attempted(state: &mut State, attempt: Attempt, now: Now, effects: &mut Vec<Ef
     let Attempt { run, no, org, started, latency, verdict, limits, retry_after, organization, cost, record } = attempt;
     let Some(flight) = state.runs[run.ix()].queue.flight(no) else { return };
     let family = state.runs[run.ix()].queue.family(no);
+    let verdict = match verdict {
+        Verdict::Invalid(error) if suspicion::lost_its_model(state, run, no, &error) => {
+            Verdict::Trouble(Trouble::Account(AccountTrouble::Permission), error)
+        }
+        verdict => verdict,
+    };
     let usage = match &verdict {
         Verdict::Answered { usage, .. } => Some((usage, latency)),
         _ => None,

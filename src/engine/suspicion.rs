@@ -7,6 +7,13 @@ use crate::model::{AccountTrouble, ApiError, Level, Now, OrgId, RequestNo, RunSl
 use super::event::Effect;
 use super::state::State;
 
+/// Whether an org says that it has no such model, of a model that this run was answered by: it was retired in the middle of
+/// the run, or is another org's only. The request is as right as those that were answered.
+pub(super) fn lost_its_model(state: &State, run: RunSlot, no: RequestNo, error: &ApiError) -> bool {
+    let run = &state.runs[run.ix()];
+    error.status == Some(404) && error.kind == "not_found_error" && run.ledger.has_answered(run.sizes.model(no))
+}
+
 /// Refusals in a row, with no answer between them, that are the org's after all.
 const STRIKES: u32 = 3;
 

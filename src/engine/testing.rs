@@ -230,7 +230,7 @@ fn event(happened: Happened, now: Now) -> Event {
             }))
         }
         Happened::Synced { run, no, outcome } => Event::Synced { run, done: vec![(no, outcome)] },
-        Happened::Looked { org, model, sight } => Event::Looked { org, model, sight },
+        Happened::Looked { org, model, sight } => Event::Looked { org, model, sight: Box::new(sight) },
     }
 }
 

@@ -13,7 +13,7 @@ use super::text::harmless;
 use super::{format, summary};
 use crate::engine::EngineHandle;
 use crate::model::snapshot::{Condition, OrgView, RunView};
-use crate::model::{Level, Notice, Snapshot};
+use crate::model::{Level, Notice, Snapshot, SubBatchStatus};
 
 /// How much is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,41 @@ fn start_line(snapshot: &Snapshot, run: &RunView) -> String {
     )
 }
 
+/// How everything stands, a line for each thing: what is read out to who asks for it.
+pub fn standing(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = Vec::new();
+    for run in &snapshot.runs {
+        lines.push(status_line(run));
+        lines.push(progress(run));
+        for status in SubBatchStatus::ALL {
+            let of_status =
+                run.batches.iter().flat_map(|batches| &batches.sub_batches).filter(|sub| sub.status == status);
+            let (n, oldest) = of_status.fold((0, None), |(n, oldest), sub| (n + 1, oldest.max(sub.age_ms)));
+            match (n, oldest.filter(|_| status.is_open())) {
+                (0, _) => {}
+                (n, Some(age)) => {
+                    lines.push(format!("sub-batches {status}: {n}, the oldest {} old", format::span(age)));
+                }
+                (n, None) => lines.push(format!("sub-batches {status}: {n}")),
+            }
+        }
+    }
+    lines.extend(snapshot.orgs.iter().map(org_phrase));
+    if let Some(trouble) = &snapshot.store.trouble {
+        lines.push(format!("answers cannot be saved: {}", harmless(trouble)));
+    }
+    lines
+}
+
 fn progress_line(snapshot: &Snapshot, run: &RunView) -> String {
+    let mut line = progress(run);
+    for org in &snapshot.orgs {
+        let _ = write!(line, " · {}", org_phrase(org));
+    }
+    line
+}
+
+fn progress(run: &RunView) -> String {
     let counts = &run.counts;
     let mut line = format!(
         "{}/{} done ({}) · {}",
@@ -107,9 +141,6 @@ fn progress_line(snapshot: &Snapshot, run: &RunView) -> String {
         if n > 0 {
             let _ = write!(line, " · {} {name}", format::count(n));
         }
-    }
-    for org in &snapshot.orgs {
-        let _ = write!(line, " · {}", org_phrase(org));
     }
     line
 }
@@ -199,7 +230,7 @@ fn tenth(run: &RunView) -> u64 {
     (u128::from(run.counts.done()) * 10).checked_div(u128::from(run.counts.total)).map_or(10, |tenths| tenths as u64)
 }
 
-/// Writes lines until every run is over or the engine has ended, then the summary, and returns the last picture.
+/// Writes lines until the engine has ended, then the summary, and returns the last picture.
 /// `exit_code` is asked once, when the summary is made. Dropping the future leaves the run alone.
 ///
 /// # Errors
@@ -228,6 +259,7 @@ pub async fn run(
             break;
         }
     }
+    super::ended(&mut pictures).await;
     let snapshot = pictures.borrow().clone();
     let (mut last, _) = reader.lines(&snapshot, false, options.level);
     if sink.dropped() > 0 {
@@ -297,6 +329,9 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(!reader.is_finished(), "it waits for the run");
         engine.show(fixtures::finished());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!reader.is_finished(), "it waits until the run directory is whole");
+        drop(engine);
         assert!(reader.await.unwrap().is_ok());
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::atomic::TEMP_SUFFIX;
 use super::audit::AuditEvent;
+use super::copies::Copies;
 use super::error::StoreError;
 use super::lock::{Held, Lock, Owner, Tenure};
 use super::members::{self, Members};
@@ -20,6 +21,8 @@ use super::{journal, lock, orders, stamp};
 pub struct RunDir {
     path: PathBuf,
     lock: Lock,
+    /// See [`RunDir::exclude_copies`].
+    _copies: Option<Copies>,
 }
 
 /// A directory that is ours and holds no run yet: the place to spool standard input to before the run is known.
@@ -92,7 +95,7 @@ impl RunDir {
         let run = RunFile::load(dir)?;
         let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
         remove_leftovers(dir)?;
-        Ok((RunDir { path: dir.to_owned(), lock }, run, state))
+        Ok((RunDir { path: dir.to_owned(), lock, _copies: None }, run, state))
     }
 
     /// Whether a path names one of a run's own files, which nobody else may write: by the directory that it leads to, however
@@ -115,6 +118,15 @@ impl RunDir {
         let age_ms = stamp::now().0.saturating_sub(state.heartbeat_at.0);
         let heartbeat_age = Duration::from_millis(u64::try_from(age_ms).unwrap_or(0));
         Ok(RunPeek { dir: dir.to_owned(), run, state, owner, heartbeat_age })
+    }
+
+    /// Makes sure that nobody works on a copy of the run while this one is held; copies meet in `runs_dir`.
+    ///
+    /// # Errors
+    /// [`StoreError::Copied`].
+    pub fn exclude_copies(&mut self, runs_dir: &Path, run_id: &str) -> Result<(), StoreError> {
+        self._copies = Copies::exclude(&self.path, runs_dir, run_id)?;
+        Ok(())
     }
 
     /// The directory.
@@ -169,7 +181,7 @@ impl Claim {
             Some(lock) => lock,
             None => Lock::take(&self.path)?,
         };
-        Ok(RunDir { path: self.path.clone(), lock })
+        Ok(RunDir { path: self.path.clone(), lock, _copies: None })
     }
 }
 

@@ -20,6 +20,17 @@ pub enum StoreError {
         /// Who.
         by: Owner,
     },
+    /// Another process works on a copy of it.
+    #[error(
+        "{} is a copy of a run that {by} works on from another directory; let that one come to its end, or what both send is paid twice",
+        .path.display()
+    )]
+    Copied {
+        /// The directory.
+        path: PathBuf,
+        /// Who.
+        by: Owner,
+    },
     /// It holds a run that has sent something.
     #[error("{dir} holds a run; go on with it by `fandeck resume {dir}`, or name another directory", dir = .0.display())]
     HoldsRun(PathBuf),

@@ -36,6 +36,7 @@ pub mod writer;
 
 mod atomic;
 mod cache_writer;
+mod copies;
 mod disk;
 mod group;
 mod mailbox;

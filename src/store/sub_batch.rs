@@ -25,6 +25,10 @@ pub struct SubBatchEntry {
     /// When the last create was about to be sent, by the local clock.
     #[serde(default, with = "stamp::option", skip_serializing_if = "Option::is_none")]
     pub create_intent_at: Option<Wall>,
+    /// The same by the API's clock, when that was known. A list of batches is searched by it, should the local clock be set
+    /// right in between.
+    #[serde(default, with = "stamp::option", skip_serializing_if = "Option::is_none")]
+    pub create_intent_at_api: Option<Wall>,
     /// When the API said that it created it, by the local clock.
     #[serde(default, with = "stamp::option", skip_serializing_if = "Option::is_none")]
     pub submitted_at: Option<Wall>,
@@ -121,6 +125,7 @@ impl SubBatchEntry {
             n_requests,
             status: SubBatchStatus::Planned,
             create_intent_at: None,
+            create_intent_at_api: None,
             submitted_at: None,
             created_at: None,
             expires_at: None,

@@ -152,8 +152,7 @@ fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again(
     small.free();
     terminal.shows(|screen| screen.contains("finished") && !screen.contains("DISK: "));
     terminal.send(termlens::Key::Char('q')).unwrap();
-    let (status, screen) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{screen}");
+    crate::screen::ends_with(terminal, 0);
     assert_eq!(place.export(&place.text("small/run"), &[]).len(), 300);
 }
 

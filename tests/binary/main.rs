@@ -8,6 +8,7 @@
 mod accounts;
 mod audit;
 mod batches;
+mod choices;
 mod configuration;
 mod console;
 mod crash;

@@ -11,10 +11,10 @@ use futures_util::stream;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use reqwest::{Body, Method, Request, Response, Url};
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 
 use crate::api::body::{self, End};
 use crate::api::http::{Endpoint, HttpTransport, MAX_ERROR_BODY, Shared, wall_now};
+use crate::api::patience::within;
 use crate::api::{error_body, failure, headers, reply};
 use crate::model::{ApiError, OrgId, RetryAfter, Trouble, Verdict};
 
@@ -108,7 +108,7 @@ impl Shared {
         request: Request,
         limit: Duration,
     ) -> Result<Response, (Trouble, ApiError)> {
-        match timeout(limit, endpoint.client.execute(request)).await {
+        match within(limit, endpoint.client.execute(request)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failure::of_client(error, &endpoint.host, &self.scrubber)),
             Err(_) => Err(failure::no_answer(limit, &endpoint.host)),
@@ -212,7 +212,7 @@ impl Shared {
         let idle = self.wire.idle_timeout;
         let mut bytes = 0;
         let result = loop {
-            match timeout(idle, response.chunk()).await {
+            match within(idle, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => {
                     bytes += chunk.len() as u64;
                     if let Err(error) = sink(&chunk) {
@@ -237,11 +237,15 @@ impl Shared {
 }
 
 /// Whether a create has surely not happened. An answer that says so must have come from the API's front: a limit, an account,
-/// a mistake in the request. A failure inside (5xx, 409, an unreadable success) may have come after the deed.
+/// a mistake in the request. A failure inside (5xx, 409, an unreadable success) may have come after the deed, and so may the
+/// page of a gateway on the way, which knows nothing of what it had passed on; unless it only leads elsewhere.
 fn outcome_of_create(result: Result<MessageBatch, BatchFailure>) -> CreateOutcome {
     match result {
         Ok(batch) => CreateOutcome::Created(Box::new(batch)),
         Err(BatchFailure::Trouble(trouble, error)) => match (trouble, error.status) {
+            (Trouble::Account(_), Some(status)) if error_body::is_foreign(&error) && !(300..400).contains(&status) => {
+                CreateOutcome::Unknown(error)
+            }
             (Trouble::RateLimited(_) | Trouble::Account(_), _) => {
                 CreateOutcome::Refused(BatchFailure::Trouble(trouble, error))
             }

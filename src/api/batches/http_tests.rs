@@ -100,6 +100,9 @@ async fn b4_only_what_the_api_refused_or_never_had_is_surely_not_created() {
         (answer("500 Internal Server Error", "", &error("api_error")), true),
         (answer("529 Overloaded", "", &error("overloaded_error")), true),
         (answer("502 Bad Gateway", "content-type: text/html\r\n", page), true),
+        (answer("499 Client Closed Request", "content-type: text/html\r\n", page), true),
+        (answer("403 Forbidden", "content-type: text/html\r\n", page), true),
+        (answer("302 Found", "content-type: text/html\r\nlocation: http://127.0.0.1:1/\r\n", page), false),
         (answer("200 OK", "", r#"{"id":"msgba"#), true),
         (None, true),
     ] {

@@ -3,9 +3,13 @@
 //! Only the id and the status are insisted on. A status that is not known is kept as it is: it is shown, and it is not an
 //! end. Times are RFC 3339 with either offset and any fraction; one that cannot be read is as good as absent.
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::model::Wall;
+
+/// The longest id that is taken: several times as long as those of the API.
+const MAX_ID: usize = 200;
 
 /// `processing_status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +79,12 @@ impl BatchCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct MessageBatch {
     /// Its id.
+    #[serde(deserialize_with = "id")]
     pub id: String,
     /// Where it is.
     pub processing_status: ProcessingStatus,
     /// What became of its rows, once it has ended.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "counts")]
     pub request_counts: BatchCounts,
     /// When it was created, by the API's clock.
     #[serde(default, deserialize_with = "time")]
@@ -111,8 +116,21 @@ pub struct BatchPage {
     pub last_id: Option<String>,
 }
 
-fn or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BatchCounts, D::Error> {
-    Option::<BatchCounts>::deserialize(deserializer).map(Option::unwrap_or_default)
+/// Counts of which one makes no sense are as good as absent, all of them: a batch whose results are there is not to be
+/// polled for ever for the sake of a number.
+fn counts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BatchCounts, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// An id is a part of URLs, of messages and of the state: one that is empty, or holds what no id of the API does, is none.
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let id = String::deserialize(deserializer)?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(fits) {
+        return Err(D::Error::custom("the id is none"));
+    }
+    Ok(id)
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Wall>, D::Error> {
@@ -166,6 +184,35 @@ mod tests {
     fn an_object_without_an_id_or_a_status_is_none() {
         assert!(serde_json::from_str::<MessageBatch>(r#"{"processing_status":"ended"}"#).is_err());
         assert!(serde_json::from_str::<MessageBatch>(r#"{"id":"b"}"#).is_err());
+    }
+
+    #[test]
+    fn an_id_that_could_be_no_part_of_a_url_is_none() {
+        for id in ["", ".", "..", "a/b", "a?b", "a b", "a\u{1b}[2J", "\u{e4}", &"x".repeat(201)] {
+            let text = serde_json::json!({"id": id, "processing_status": "ended"}).to_string();
+            assert!(serde_json::from_str::<MessageBatch>(&text).is_err(), "{id:?}");
+        }
+        assert_eq!(read(r#"{"id":"msgbatch_01-aZ","processing_status":"ended"}"#).id, "msgbatch_01-aZ");
+    }
+
+    #[test]
+    fn counts_that_make_no_sense_are_absent_and_hide_no_end() {
+        for counts in [
+            r#"{"processing":-1,"succeeded":3}"#,
+            r#"{"processing":null,"succeeded":3}"#,
+            r#"{"processing":"3"}"#,
+            r#"{"processing":99999999999999999999}"#,
+            r#"{"succeeded":1.5}"#,
+            "[]",
+            "7",
+            r#""none""#,
+        ] {
+            let batch = read(&format!(r#"{{"id":"b","processing_status":"ended","request_counts":{counts}}}"#));
+            assert_eq!(batch.request_counts, BatchCounts::default(), "{counts}");
+            assert_eq!(batch.processing_status, ProcessingStatus::Ended, "{counts}");
+        }
+        let batch = read(r#"{"id":"b","processing_status":"ended","request_counts":{"succeeded":3,"new":"x"}}"#);
+        assert_eq!(batch.request_counts.total(), 3);
     }
 
     #[test]

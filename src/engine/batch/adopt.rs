@@ -18,8 +18,8 @@ pub(super) const LONGEST_CREATE: Duration = Duration::from_secs(1_800);
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'w> {
-    /// When the create was about to be sent, by the API's clock.
-    pub(super) intent_at: Wall,
+    /// When the create was about to be sent, by the API's clock: by each way in which that can be reckoned.
+    pub(super) intents: &'w [Wall],
     /// Its requests.
     pub(super) n_requests: u32,
     /// Batches that are known to be something else.
@@ -53,9 +53,12 @@ pub(super) fn by_their_clock(moment: Wall, theirs: Option<Wall>, ours: Wall) -> 
 
 /// Looks through a list.
 pub(super) fn find(listed: &[MessageBatch], wanted: Wanted<'_>) -> Found {
-    let until = wanted.intent_at.0.saturating_add(millis(LONGEST_CREATE) + millis(SKEW));
-    let from = wanted.intent_at.0.saturating_sub(millis(SKEW));
-    let in_time = |at: Wall| (from..=until).contains(&at.0);
+    let in_time = |at: Wall| {
+        wanted.intents.iter().any(|intent| {
+            let until = intent.0.saturating_add(millis(LONGEST_CREATE) + millis(SKEW));
+            (intent.0.saturating_sub(millis(SKEW))..=until).contains(&at.0)
+        })
+    };
     // Without counts or a time, a batch may be anything: also this one.
     let same_size = |batch: &&MessageBatch| {
         let n = batch.request_counts.total();
@@ -97,7 +100,7 @@ mod tests {
 
     fn look(listed: &[MessageBatch], not_these: &[&str]) -> Found {
         let not_these = not_these.iter().map(|id| (*id).to_owned()).collect();
-        find(listed, Wanted { intent_at: INTENT, n_requests: 1_000, not_these: &not_these })
+        find(listed, Wanted { intents: &[INTENT], n_requests: 1_000, not_these: &not_these })
     }
 
     #[test]

@@ -20,11 +20,13 @@
 //! | `fit` | what becomes of a planned one that the budget does not hold |
 //! | `search`, `adopt` | what becomes of a create without an answer: which batch of the org's list is ours |
 //! | `watch`, `poll` | when it is asked for, and what the answers mean |
+//! | `api_clock` | what time it is at the API |
 //! | `stuck` | whether it is stuck |
 //! | `gather` | what a harvest means; `harvest` reads the results, on a thread of its own |
 
 mod act;
 mod adopt;
+mod api_clock;
 mod apply;
 mod body;
 mod fit;

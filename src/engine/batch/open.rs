@@ -56,6 +56,7 @@ pub(super) fn open(part: &mut BatchRun, ctx: &mut Ctx<'_>) {
         ctx.ledger.reserve_batches(part.reserved());
         let sub = &mut part.subs[at];
         sub.entry.create_intent_at = Some(ctx.now.wall);
+        sub.entry.create_intent_at_api = part.clock.now(ctx.now.mono);
         sub.begin(Duration::ZERO, ctx.now.mono);
         sub.busy = true;
         sub.note(ctx.now.wall, format!("intent to create at {}", sub.entry.org));
@@ -139,9 +140,17 @@ pub(super) fn created(part: &mut BatchRun, at: usize, reply: CreateReply, ctx: &
     if let Some(organisation) = reply.organization {
         ctx.out.push(Out::Organisation(org, organisation));
     }
+    let is_known = |id: &String| part.subs.iter().any(|other| other.entry.batch_id.as_ref() == Some(id));
     match reply.outcome {
+        // A proxy that answers one create with the answer to another: what became of this one is not known.
+        CreateOutcome::Created(batch) if is_known(&batch.id) => {
+            let message = format!("the answer names {}, which is another sub-batch", batch.id);
+            let error = ApiError { kind: "wrong-batch".to_owned(), message, ..ApiError::default() };
+            adrift(part, at, &error, ctx);
+        }
         CreateOutcome::Created(batch) => {
             ctx.out.push(Out::Heard);
+            let sub = &mut part.subs[at];
             sub.entry.batch_id = Some(batch.id.clone());
             sub.entry.submitted_at = Some(ctx.now.wall);
             sub.begin(Duration::ZERO, ctx.now.mono);

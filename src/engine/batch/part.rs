@@ -6,6 +6,7 @@ use crate::model::{ApiError, BatchSettings, Level, Money, Mono, Now, OrgId, Requ
 use crate::store::SubBatchEntry;
 
 use super::act::{BatchEvent, Happened, HarvestedRow, Out, Step, ToDo};
+use super::api_clock::ApiClock;
 use super::pilot::Pilots;
 use super::stuck::Peers;
 use super::sub::Sub;
@@ -83,6 +84,8 @@ pub(crate) struct BatchRun {
     pub(crate) piloted: bool,
     /// Sub-batches that the API called wrong, and which went to the sync path.
     pub(crate) n_wrong: u32,
+    /// The time at the API.
+    pub(crate) clock: ApiClock,
     /// The limit that keeps the next sub-batch from being created.
     pub(crate) blocked: Option<Blocked>,
     /// The index of the next sub-batch that is planned in addition.
@@ -114,6 +117,7 @@ impl BatchRun {
             kept: Kept::default(),
             piloted: false,
             n_wrong: 0,
+            clock: ApiClock::default(),
             blocked: None,
             next_index,
             wake: Mono::ZERO,

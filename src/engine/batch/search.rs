@@ -34,7 +34,8 @@ pub(super) fn begin_search(sub: &mut Sub, search_for: Duration, now: Mono) {
 /// Asks for the org's list.
 pub(super) fn look_in_list(part: &mut BatchRun, at: usize, ctx: &mut Ctx<'_>) {
     let sub = &mut part.subs[at];
-    let (Some(org), Some(intent_at)) = (sub.org, sub.entry.create_intent_at) else {
+    let intent_at = sub.entry.create_intent_at_api.or(sub.entry.create_intent_at);
+    let (Some(org), Some(intent_at)) = (sub.org, intent_at) else {
         // Without an intent nothing was sent.
         sub.back_to_planned(ctx.now.mono);
         return;
@@ -51,6 +52,7 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
         return;
     }
     let theirs = reply.at;
+    part.clock.heard(theirs, ctx.now.mono);
     let listed = match reply.result {
         Ok(listed) => listed,
         Err(BatchFailure::Trouble(Trouble::Account(account), error)) => return part.park(at, account, error, ctx),
@@ -81,8 +83,10 @@ pub(super) fn listed(part: &mut BatchRun, at: usize, reply: BatchReply<Vec<Messa
     sub.refused = false;
     not_these.extend(sub.not_these.iter().cloned());
     let intent_at = sub.entry.create_intent_at.unwrap_or(Wall(0));
-    let intent_at = adopt::by_their_clock(intent_at, theirs, ctx.now.wall);
-    let wanted = Wanted { intent_at, n_requests: sub.entry.n_requests, not_these: &not_these };
+    // Two reckonings: the local clock may have been set since the intent, or the machine have slept before it.
+    let mut intents = vec![adopt::by_their_clock(intent_at, theirs, ctx.now.wall)];
+    intents.extend(sub.entry.create_intent_at_api);
+    let wanted = Wanted { intents: &intents, n_requests: sub.entry.n_requests, not_these: &not_these };
     match adopt::find(&listed, wanted) {
         Found::One { batch, sure } => adopt_it(part, at, &batch, !sure, ctx),
         Found::Nothing => absent(part, at, ctx),
@@ -97,7 +101,8 @@ fn adopt_it(part: &mut BatchRun, at: usize, batch: &MessageBatch, by_guess: bool
     sub.entry.batch_id = Some(batch.id.clone());
     sub.entry.adopted = by_guess;
     sub.learn(batch);
-    let age = sub.entry.created_at.map_or(Duration::ZERO, |created| between(created, ctx.now.wall));
+    let now = part.clock.now(ctx.now.mono).unwrap_or(ctx.now.wall);
+    let age = sub.entry.created_at.map_or(Duration::ZERO, |created| between(created, now));
     sub.begin(age, ctx.now.mono);
     sub.question = None;
     if by_guess {

@@ -238,6 +238,7 @@ impl Sub {
             self.org = None;
             self.entry.org = String::new();
             self.entry.create_intent_at = None;
+            self.entry.create_intent_at_api = None;
             self.entry.batch_id = None;
             self.entry.adopted = false;
             self.next = now;

@@ -9,6 +9,7 @@ use super::act::{Out, Step, ToDo};
 use super::part::{BatchRun, Ctx};
 use super::poll::{Pace, grace, wished};
 use super::stuck;
+use super::sub::between;
 
 /// Why a batch that was left for too long has no results any more.
 const ARCHIVED: &str = "its results are archived: they are kept for 29 days";
@@ -38,6 +39,8 @@ pub(super) fn polled(part: &mut BatchRun, at: usize, reply: BatchReply<MessageBa
     sub.busy = false;
     sub.look_first = false;
     sub.wish = reply.retry_after;
+    part.clock.heard(reply.at, ctx.now.mono);
+    let sub = &mut part.subs[at];
     if sub.status() == SubBatchStatus::Ended {
         return looked_again(part, at, reply.result, ctx);
     }
@@ -81,8 +84,14 @@ fn seen(part: &mut BatchRun, at: usize, batch: &MessageBatch, ctx: &mut Ctx<'_>)
     if part.subs[at].canceled_elsewhere(batch) {
         say_canceled_elsewhere(part, at, ctx);
     }
+    let is_first_sight = part.subs[at].resumed && !part.subs[at].seen;
     learn(part, at, batch, ctx);
+    let now_there = part.clock.now(ctx.now.mono);
     let sub = &mut part.subs[at];
+    // Between two sessions the local clock may have been set, and a sub-batch is not to be canceled for that.
+    if let (true, Some(created), Some(now_there)) = (is_first_sight, batch.created_at, now_there) {
+        sub.begin(between(created, now_there), ctx.now.mono);
+    }
     if batch.archived_at.is_some() {
         return unavailable(part, at, ARCHIVED, ctx);
     }

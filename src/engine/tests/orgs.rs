@@ -308,3 +308,25 @@ fn one_key_under_two_labels_has_one_window() {
     let state = State::new(&orgs, DispatchSettings::default(), 1);
     assert_eq!(state.orgs[0].pool, state.orgs[1].pool);
 }
+
+#[test]
+fn l11_a_model_that_goes_away_in_the_middle_of_a_run_burns_no_request() {
+    let mut desk = Desk::headless(&[10], 200);
+    desk.end_all(&ok());
+    desk.wait(Duration::from_secs(1));
+    desk.end_all(&no_model());
+    assert_eq!(desk.notices("parked"), 1);
+    desk.finish();
+    assert_eq!(desk.counts().invalid, 0);
+    assert_eq!(desk.rested[0].1, 4, "to be resumed");
+}
+
+#[test]
+fn l11_a_model_that_one_org_does_not_have_is_asked_of_the_others_once_they_have_answered_for_it() {
+    let mut desk = Desk::headless(&[10, 10], 200);
+    desk.end_all_of(A, &ok());
+    desk.end_all_of(B, &no_model());
+    desk.finish();
+    let counts = desk.counts();
+    assert_eq!((counts.invalid, counts.succeeded), (0, 200));
+}

@@ -288,7 +288,7 @@ fn looked_at() -> Desk {
 }
 
 fn saw(desk: &mut Desk, org: OrgId, finding: Finding) {
-    desk.feed(vec![Event::Looked { org, model: 0, sight: Sight { organization: None, finding } }]);
+    desk.feed(vec![Event::Looked { org, model: 0, sight: Box::new(Sight { organization: None, at: None, finding }) }]);
 }
 
 #[test]

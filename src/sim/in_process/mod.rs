@@ -122,7 +122,7 @@ impl Inner {
                 of_list(list.status, &list.body, model)
             }
         };
-        Some(Sight { organization, finding })
+        Some(Sight { organization, at: None, finding })
     }
 
     fn read(&self, answer: SimResponse) -> Reply {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use termlens::{Key, Screen, Terminal};
 
 use super::*;
-use crate::screen::builder;
-use crate::support::{Watch, finished};
+
+use crate::support::finished;
 
 /// A day of the API in 36 seconds: four hours are six.
 const SCALE_OF_WEDGE: f64 = 2_400.0;
@@ -103,8 +103,7 @@ fn find(screen: &Screen, what: &str) -> (u16, u16) {
 fn completed(mut terminal: Terminal, server: &Server, place: &Place) {
     terminal.shows(|screen| screen.contains("every request succeeded"));
     terminal.send(Key::Char('q')).unwrap();
-    let (status, screen) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{screen}");
+    ends_with(terminal, 0);
     let stats = server.stats();
     assert_eq!((created(server), stats.bodies_accepted), (SUB_BATCHES, REQUESTS as u64));
     assert_eq!(stats.bodies_accepted_twice, 0);
@@ -161,7 +160,7 @@ fn the_rest_is_finished_on_sync_when_the_operator_says_so_and_both_ledgers_are_k
     terminal.send(Key::Char('y')).unwrap();
     terminal.shows(|screen| screen.contains("every request succeeded"));
     terminal.send(Key::Char('q')).unwrap();
-    assert_eq!(terminal.wait_exit().unwrap().code(), Some(0));
+    ends_with(terminal, 0);
     let stats = server.stats();
     assert_eq!((created(&server), stats.bodies_accepted, stats.bodies_accepted_twice), (3, REQUESTS as u64, 0));
     let export = place.export(&dir, &["--with-meta"]);

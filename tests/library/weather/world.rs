@@ -329,7 +329,7 @@ impl World {
             404 => Finding::NoSuchModel,
             _ => Finding::Untold,
         };
-        Sight { organization: organization.map(|id| id.to_str().unwrap().to_owned()), finding }
+        Sight { organization: organization.map(|id| id.to_str().unwrap().to_owned()), at: None, finding }
     }
 }
 

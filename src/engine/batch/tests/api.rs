@@ -144,8 +144,9 @@ impl World {
             return self.happens(5 * SECOND, index, unknown);
         }
         let created = self.now + SECOND;
+        let echo = self.batches.first().filter(|_| self.echoes);
         let batch = MessageBatch {
-            id: format!("msgbatch_{}", n_next + 1),
+            id: echo.map_or_else(|| format!("msgbatch_{}", n_next + 1), |first| first.id.clone()),
             processing_status: ProcessingStatus::InProgress,
             request_counts: BatchCounts { processing: members.len() as u64, ..BatchCounts::default() },
             created_at: Some(self.wall(created)),

@@ -1,6 +1,7 @@
 //! The batch part with the whole reducer around it, in virtual time.
 
 mod api;
+mod clocks;
 mod crash;
 mod money;
 mod process;

@@ -53,6 +53,17 @@ fn b7_sub_batches_of_an_org_without_credit_are_waited_for_while_the_api_tells_of
 }
 
 #[test]
+fn b4_a_create_that_is_answered_with_the_id_of_another_sub_batch_is_looked_for_in_the_list() {
+    let mut world = World::new(60, 10, Weather::default(), 3);
+    world.echoes = true;
+    assert_eq!(world.run(), 0);
+    assert_eq!(world.n_creates, 6);
+    let ids: HashSet<_> = world.part().subs.iter().map(|sub| sub.entry.batch_id.clone()).collect();
+    assert_eq!(ids.len(), 6);
+    world.check_books();
+}
+
+#[test]
 fn with_every_key_revoked_what_is_only_planned_holds_no_unattended_run() {
     let mut world = World::new(200, 10, Weather::default(), 3);
     world.run_until(|world| world.n_creates >= 9);

@@ -137,6 +137,10 @@ pub(super) struct World {
     pub(super) limits: Limits,
     /// What a request costs in a batch; twice that on the sync path.
     pub(super) cost: Money,
+    /// A create is answered with what was said of the first batch.
+    pub(super) echoes: bool,
+    /// By how much the local clock is ahead of the API's, in milliseconds.
+    pub(super) ahead_ms: i64,
 }
 
 pub(super) fn org(label: &str) -> OrgSpec {
@@ -199,13 +203,15 @@ impl World {
             blind: false,
             limits: Limits::default(),
             cost: Money(1),
+            echoes: false,
+            ahead_ms: 0,
         };
         world.boot(false);
         world
     }
 
     pub(super) fn clock(&self) -> Now {
-        Now { mono: self.now, wall: self.wall(self.now) }
+        Now { mono: self.now, wall: Wall(self.wall(self.now).0 + self.ahead_ms) }
     }
 
     pub(super) fn wall(&self, at: Mono) -> Wall {
@@ -307,7 +313,8 @@ impl World {
             ToDo::Poll { org, id } => {
                 self.polls.entry(id.clone()).or_default().push(self.now);
                 let answer = self.look(org, &id);
-                self.happens(ms(300), index, Happened::Polled(Box::new(reply(answer))));
+                let at = Some(self.wall(self.now));
+                self.happens(ms(300), index, Happened::Polled(Box::new(BatchReply { at, ..reply(answer) })));
             }
             ToDo::Cancel { org, id } => {
                 let answer = self.take_cancel(org, &id);
@@ -321,7 +328,8 @@ impl World {
                 } else {
                     Ok(self.batches.iter().filter(|batch| batch.org == org).map(|batch| self.object(batch)).collect())
                 };
-                self.happens(ms(300), index, Happened::Listed(Box::new(reply(answer))));
+                let at = Some(self.wall(self.now));
+                self.happens(ms(300), index, Happened::Listed(Box::new(BatchReply { at, ..reply(answer) })));
             }
             ToDo::Peek { batch, .. } => {
                 let ours = Some(!batch.id.starts_with("foreign"));
