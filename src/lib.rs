@@ -55,7 +55,12 @@
 //! * how an answer is judged: `api::classify`; how hard an org is pressed: `engine::pace`, and `engine::window` where
 //!   headers are missing; when it is left alone: `engine::gate` and `engine::breaker`; which org is next: `engine::admit`.
 //! * what a line of the journal holds: [`store::journal`]; what survives a crash: [`store::recovery`].
-//! * what is on the screen: `tui::view`; what a key does: `tui::action`.
+//! * which setting there is: `config::sections`; which option: the file of its subcommand, and `cli::options` for those that
+//!   several share.
+//! * what the reducer knows of an org or of a run: `engine::state`.
+//! * what is on the screen: `tui::view`; what a key does: `tui::action`; what the screens are told and ask: [`tui::msg`].
+//! * what a JSON line of a run says: [`report::json`], and [`report::finished`] for the last one; what its facts are in
+//!   words, wherever they are told: [`report::words`].
 //!
 //! # Glossary
 //!

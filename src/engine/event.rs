@@ -74,7 +74,7 @@ pub(crate) enum Effect {
     Audit { level: Level, kind: &'static str, org: Option<OrgId>, text: String },
     /// Abandon the attempts of a run that are under way.
     Abandon { run: RunSlot },
-    /// Plan sub-batches for these requests of a run, and say so with `BatchPlanned`. They go on being sent meanwhile.
+    /// Plan sub-batches for these requests of a run, and say so with `BatchPlanned`. None of them is sent meanwhile.
     PlanBatches { run: RunSlot, open: Vec<RequestNo> },
     /// Something is to be done about a sub-batch.
     Batch(BatchEffect),

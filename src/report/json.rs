@@ -185,7 +185,7 @@ impl Reader {
     }
 }
 
-/// Writes events until every run is over or the engine has ended, and returns the last picture. `exit_code` is asked
+/// Writes events until the engine has ended, and returns the last picture. `exit_code` is asked
 /// once for each run, when its last line is made. Dropping the future leaves the run alone.
 ///
 /// # Errors
@@ -212,6 +212,7 @@ pub async fn run(
             break;
         }
     }
+    super::ended(&mut pictures).await;
     let snapshot = pictures.borrow().clone();
     let mut last = reader.lines(&snapshot, false, options.level);
     if sink.dropped() > 0 {
@@ -242,6 +243,8 @@ mod tests {
         engine.show(fixtures::storm());
         tokio::time::sleep(Duration::from_secs(5)).await;
         engine.show(fixtures::finished());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(engine);
         let last = reader.await.unwrap().unwrap();
         assert_eq!(last.runs[0].status, RunStatus::Finished);
         let events = events(&kept.text());
@@ -288,6 +291,9 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(!reader.is_finished(), "it waits for the run");
         engine.show(fixtures::finished());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!reader.is_finished(), "it waits until the run directory is whole");
+        drop(engine);
         assert!(reader.await.unwrap().is_ok());
     }
 

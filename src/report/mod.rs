@@ -36,3 +36,8 @@ async fn another(pictures: &mut watch::Receiver<Arc<Snapshot>>, deadline: Instan
         () = tokio::time::sleep_until(deadline) => true,
     }
 }
+
+/// Waits until the engine has ended. The run directory is whole then: whoever reads the last line may go on with it.
+async fn ended(pictures: &mut watch::Receiver<Arc<Snapshot>>) {
+    while pictures.changed().await.is_ok() {}
+}

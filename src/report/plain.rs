@@ -230,7 +230,7 @@ fn tenth(run: &RunView) -> u64 {
     (u128::from(run.counts.done()) * 10).checked_div(u128::from(run.counts.total)).map_or(10, |tenths| tenths as u64)
 }
 
-/// Writes lines until every run is over or the engine has ended, then the summary, and returns the last picture.
+/// Writes lines until the engine has ended, then the summary, and returns the last picture.
 /// `exit_code` is asked once, when the summary is made. Dropping the future leaves the run alone.
 ///
 /// # Errors
@@ -259,6 +259,7 @@ pub async fn run(
             break;
         }
     }
+    super::ended(&mut pictures).await;
     let snapshot = pictures.borrow().clone();
     let (mut last, _) = reader.lines(&snapshot, false, options.level);
     if sink.dropped() > 0 {
@@ -328,6 +329,9 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(!reader.is_finished(), "it waits for the run");
         engine.show(fixtures::finished());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!reader.is_finished(), "it waits until the run directory is whole");
+        drop(engine);
         assert!(reader.await.unwrap().is_ok());
     }
 

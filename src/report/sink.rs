@@ -4,22 +4,27 @@
 //! reader does not take is dropped and counted; the last lines are never dropped.
 
 use std::io::Write;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Lines that may wait for the reader: at the usual pace, about an hour of them.
 const QUEUE: usize = 1_024;
 
-/// How long the reader has for the last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
+/// How long the reader may take nothing before the last lines are given up: longer than a busy machine keeps a thread waiting.
+const LAST_LINES: Duration = Duration::from_secs(10);
 
 /// Takes lines without ever waiting, but for [`Sink::close`].
 #[derive(Debug)]
 pub struct Sink {
     lines: Option<SyncSender<String>>,
     writer: Option<JoinHandle<()>>,
+    /// Lines that the reader has taken.
+    taken: Arc<AtomicU64>,
     dropped: u64,
+    patience: Duration,
 }
 
 impl Sink {
@@ -29,8 +34,11 @@ impl Sink {
     /// When no thread can be started.
     pub fn new(out: impl Write + Send + 'static) -> std::io::Result<Sink> {
         let (lines, queue) = sync_channel(QUEUE);
-        let writer = std::thread::Builder::new().name("report".to_owned()).spawn(move || write_all(out, &queue))?;
-        Ok(Sink { lines: Some(lines), writer: Some(writer), dropped: 0 })
+        let taken = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&taken);
+        let writer =
+            std::thread::Builder::new().name("report".to_owned()).spawn(move || write_all(out, &queue, &count))?;
+        Ok(Sink { lines: Some(lines), writer: Some(writer), taken, dropped: 0, patience: LAST_LINES })
     }
 
     /// Hands in a line, without its line end. Dropped when the reader is blocked; nothing when it has gone.
@@ -48,8 +56,8 @@ impl Sink {
         self.dropped
     }
 
-    /// Writes these last lines and waits until the reader has taken everything, or has gone; two seconds at most, since a
-    /// reader that takes nothing must not keep a process that has ended its work.
+    /// Writes these last lines and waits until the reader has taken everything, or has gone. One that takes nothing for some
+    /// seconds is left alone: it must not keep a process that has ended its work.
     pub async fn close(mut self, last: Vec<String>) {
         let (Some(lines), Some(writer)) = (self.lines.take(), self.writer.take()) else { return };
         let (told, done) = std::sync::mpsc::channel();
@@ -66,20 +74,34 @@ impl Sink {
             let _ = told.send(());
         });
         if end.is_ok() {
-            // In the time of the reader, which is real whatever the clock of the runtime. Each error is the end of the wait.
-            let _ = tokio::task::spawn_blocking(move || done.recv_timeout(LAST_LINES)).await;
+            let (taken, patience) = (self.taken, self.patience);
+            // In the time of the reader, which is real whatever the clock of the runtime. An error is the end of the wait.
+            let _ = tokio::task::spawn_blocking(move || wait(&done, &taken, patience)).await;
         }
+    }
+}
+
+/// Waits until all is done, or nothing has been taken for so long.
+fn wait(done: &Receiver<()>, taken: &AtomicU64, patience: Duration) {
+    let mut before = taken.load(Ordering::Relaxed);
+    while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+        let now = taken.load(Ordering::Relaxed);
+        if now == before {
+            return;
+        }
+        before = now;
     }
 }
 
 /// Writes until the lines or the reader end. An error is the end of the reader: nothing can be said to it any more, and
 /// the run goes on.
-fn write_all(mut out: impl Write, queue: &Receiver<String>) {
+fn write_all(mut out: impl Write, queue: &Receiver<String>, taken: &AtomicU64) {
     while let Ok(mut line) = queue.recv() {
         line.push('\n');
         if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
             return;
         }
+        taken.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -87,7 +109,7 @@ fn write_all(mut out: impl Write, queue: &Receiver<String>) {
 pub(crate) mod tests {
     use super::*;
     use std::io;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     /// Keeps what was written, for tests.
     #[derive(Debug, Clone, Default)]
@@ -157,6 +179,7 @@ pub(crate) mod tests {
     async fn a_reader_that_takes_nothing_does_not_keep_the_process() {
         let (_never, wait) = std::sync::mpsc::channel();
         let mut sink = Sink::new(Blocked(wait, Kept::default())).unwrap();
+        sink.patience = Duration::from_millis(1);
         for n in 0..QUEUE + 100 {
             sink.line(n.to_string());
         }

@@ -1,7 +1,7 @@
 //! What the operator is called for when he looks elsewhere, and what the terminal's title says.
 
+use super::msg::Reaction;
 use super::state::{UiState, shown_run};
-use super::update::Reaction;
 use crate::model::snapshot::{Condition, RunView};
 use crate::model::{RunStatus, Snapshot};
 use crate::report::format;

@@ -1,5 +1,5 @@
 //! What lies behind the screens: everything that they need of the product and that is not in the picture. A screen asks by
-//! a [`crate::tui::update::Reaction::Ask`], goes on, and is told the answer as a message: nothing on the screen waits.
+//! a [`crate::tui::msg::Reaction::Ask`], goes on, and is told the answer as a message: nothing on the screen waits.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::action::Action;
 use super::backstage::{Answer, Errand};
+use super::msg::Reaction;
 use super::screens::{self, Screen};
 use super::state::{Ask, Asked, CapAsk, Deed, Gate, Overlay, Toast, Tone, UiState, shown_run};
-use super::update::{Reaction, ask_how_to_leave};
 use crate::model::{Command, CommandOutcome, Family, Mono, OrgId, RunStatus, Snapshot};
 
 /// How long a message stays.
@@ -51,7 +51,7 @@ pub(super) fn send(
 pub(super) fn ask(ui: &mut UiState, errand: Errand, what: String, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
     if errand.attaches() && !ui.may_leave(snapshot) {
         ui.then = Some((errand, what));
-        ask_how_to_leave(ui);
+        ui.ask_how_to_leave();
         return Vec::new();
     }
     ui.ticket += 1;

@@ -2,8 +2,9 @@
 //!
 //! - [`screens`] are what there is to see, one module each; [`action`] is the one registry of what can be done there.
 //! - [`run`] takes the terminal, draws until the operator leaves or the run is over, and gives it back.
-//! - Keys become an [`action::Action`] by the [`keymap`]; [`update::update`] turns actions, pictures and time into a new
-//!   [`state::UiState`] and reactions; [`view::render`] draws. Both are pure; the shell around them is in `shell`.
+//! - Keys become an [`action::Action`] by the [`keymap`]; [`update::update`] turns a [`msg::Msg`] (an action, a picture,
+//!   time) into a new [`state::UiState`] and [`msg::Reaction`]s; [`view::render`] draws. Both are pure; the shell around
+//!   them is in `shell`.
 //! - [`guard`] is the terminal, taken and given back; [`log`] is where records go.
 //! - [`backstage`] is what the screens ask of the product besides the picture.
 //!
@@ -22,7 +23,9 @@ pub mod gate;
 mod glued;
 pub mod guard;
 pub mod keymap;
+mod leaving;
 pub mod log;
+pub mod msg;
 mod pace;
 mod pulse;
 mod reading;
@@ -50,8 +53,8 @@ use crate::model::{Attention, Snapshot};
 
 use backstage::{Attached, Backstage};
 
+pub use msg::LogMove;
 pub use pulse::{give_back_stuck, is_stuck};
-pub use update::LogMove;
 
 /// How the screen behaves.
 #[derive(Debug, Clone, PartialEq, Default)]

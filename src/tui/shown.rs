@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::action::Action;
 use super::log::{LogView, Records};
-use super::update::{LogMove, Msg};
+use super::msg::{LogMove, Msg};
 use crate::model::Snapshot;
 
 /// See the module.

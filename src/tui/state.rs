@@ -218,6 +218,12 @@ impl UiState {
         }
     }
 
+    /// Opens the question what becomes of a run that goes on. A held picture is let go of: this is decided by what is.
+    pub(super) fn ask_how_to_leave(&mut self) {
+        self.frozen = None;
+        self.overlay = Some(Overlay::Quit { focus: 0 });
+    }
+
     /// Drops a question about the run that is shown: it is over, or another one is shown from now on.
     pub fn drop_question(&mut self) {
         let about_it = match &self.overlay {

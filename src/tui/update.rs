@@ -1,115 +1,21 @@
 //! What an input does to the screens, and what it asks of the world around them. Pure: no terminal, no engine, no clock.
 
-use crate::model::{Command, CommandOutcome, Mono, Snapshot};
+use crate::model::{Mono, Snapshot};
 
 use super::TuiExit;
 use super::action::Action;
 use super::attention;
-use super::backstage::{Answer, Driver, Errand};
+use super::backstage::Driver;
 use super::commands::{answered, ask, forget_refusal, forget_settled, pause_run, say, send, set_cap, told};
 use super::field::TextField;
+use super::leaving::{drain, quit, stop};
+use super::msg::{Msg, Reaction};
 use super::reading::{help, scroll};
 use super::screens::{self, Screen};
-use super::state::{Deed, Overlay, Tone, UiState, open_runs};
+use super::state::{Deed, Overlay, Tone, UiState};
 use super::theme::ThemeName;
 use super::valid::valid;
 use super::view::hit::{Target, at};
-
-/// Something that came in.
-#[derive(Debug)]
-pub enum Msg {
-    /// The operator meant something.
-    Act(Action),
-    /// A character for the text field.
-    Type(char),
-    /// The last character of the text field goes.
-    Erase,
-    /// A press of the left button at column and row.
-    Click(u16, u16),
-    /// The wheel turned at column and row.
-    Wheel {
-        /// Column.
-        column: u16,
-        /// Row.
-        row: u16,
-        /// Towards the operator.
-        down: bool,
-    },
-    /// The terminal has another size.
-    Resize(u16, u16),
-    /// A picture arrived.
-    Picture,
-    /// The engine has ended: no picture will follow.
-    EngineGone,
-    /// The engine answered a command.
-    Answered {
-        /// The command's number.
-        ticket: u64,
-        /// What became of it.
-        outcome: CommandOutcome,
-    },
-    /// An errand was done. When another run is shown from now on, the picture is that of the new one already.
-    Told {
-        /// The errand's number.
-        ticket: u64,
-        /// What became of it.
-        answer: Answer,
-    },
-    /// A signal asks the program to end.
-    Signal(TuiExit),
-    /// Time passed.
-    Tick,
-}
-
-/// Something to do outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reaction {
-    /// Hand a command to the engine; its outcome comes back with the number.
-    Send {
-        /// The number.
-        ticket: u64,
-        /// The command.
-        command: Command,
-    },
-    /// Do an errand behind the screens; its answer comes back with the number.
-    Ask {
-        /// The number.
-        ticket: u64,
-        /// The errand.
-        errand: Errand,
-    },
-    /// Leave the screen.
-    Exit(TuiExit),
-    /// Give the terminal back and stop until the shell continues us.
-    Suspend,
-    /// Forget what the terminal shows and draw everything.
-    Redraw,
-    /// Take (`true`) or release the mouse.
-    Mouse(bool),
-    /// Scroll the log.
-    Log(LogMove),
-    /// Call the operator.
-    Call(String),
-    /// Set the terminal's title.
-    Title(String),
-    /// Ask the terminal to put a text into its clipboard.
-    Copy(String),
-}
-
-/// A movement in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogMove {
-    /// Towards older records.
-    Up,
-    /// Towards newer ones.
-    Down,
-    /// Towards older records, by one.
-    LineUp,
-    /// Towards newer ones, by one.
-    LineDown,
-    /// To the newest, and follow.
-    Follow,
-}
 
 /// Takes in a message.
 pub fn update(ui: &mut UiState, msg: Msg, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
@@ -315,52 +221,6 @@ fn field(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Ve
         }
         _ => Vec::new(),
     }
-}
-
-/// Leaves when nothing goes on, else asks.
-fn quit(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
-    if ui.may_leave(snapshot) {
-        return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
-    }
-    ask_how_to_leave(ui);
-    Vec::new()
-}
-
-/// Opens the question what becomes of a run that goes on. A held picture is let go of: this is decided by what is.
-pub(super) fn ask_how_to_leave(ui: &mut UiState) {
-    ui.frozen = None;
-    ui.overlay = Some(Overlay::Quit { focus: 0 });
-}
-
-/// Stops every run and waits for it, so that what is known is on the disk; asked a second time, leaves at once.
-fn stop(ui: &mut UiState, exit: TuiExit, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    ui.overlay = None;
-    if exit != TuiExit::Stopped {
-        ui.then = None;
-    }
-    if ui.may_leave(snapshot) {
-        return vec![Reaction::Exit(ui.leaving.unwrap_or(TuiExit::Finished))];
-    }
-    let before = ui.leaving.replace(exit);
-    // A run that drains is stopped by the first interrupt; only one that is being stopped already is left behind.
-    // A terminal that goes away tells so in several ways; that is no second wish.
-    let insists = matches!(exit, TuiExit::Interrupted | TuiExit::Terminated);
-    if insists && before.is_some_and(|leaving| leaving != TuiExit::Drained) {
-        return vec![Reaction::Exit(exit)];
-    }
-    open_runs(snapshot)
-        .flat_map(|(run, _)| send(ui, Command::StopRun { run }, "stop the run".to_owned(), None, now))
-        .collect()
-}
-
-fn drain(ui: &mut UiState, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    ui.overlay = None;
-    if ui.leaving.is_none() {
-        ui.leaving = Some(TuiExit::Drained);
-    }
-    open_runs(snapshot)
-        .flat_map(|(run, _)| send(ui, Command::DrainRun { run }, "drain the run".to_owned(), None, now))
-        .collect()
 }
 
 fn edit(ui: &mut UiState, change: impl FnOnce(&mut TextField)) -> Vec<Reaction> {

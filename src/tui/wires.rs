@@ -11,8 +11,8 @@ use tokio::sync::watch;
 
 use super::keymap::Key;
 use super::log::LogFeed;
+use super::msg::Msg;
 use super::state::UiState;
-use super::update::Msg;
 use crate::engine::EngineHandle;
 use crate::model::{Command, CommandOutcome, Snapshot};
 

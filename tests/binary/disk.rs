@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Place, Running, Server, finished, json_lines, wait_for};
+use crate::support::{Place, Running, Server, Watch, finished, json_lines, wait_for};
 
 /// A file system of one megabyte; unmounted when dropped.
 struct Small(PathBuf);
@@ -148,12 +148,11 @@ fn d4_on_the_screen_a_full_disk_is_a_banner_that_goes_when_there_is_space_again(
     let args = ["run", "in.jsonl", "--run-dir", "small/run", "--yes", "--cap", "4"];
     let mut terminal = crate::screen::builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
     fill_under(&server, &small);
-    terminal.wait_until(|screen| screen.contains("DISK: ") && screen.contains("free some space")).unwrap();
+    terminal.shows(|screen| screen.contains("DISK: ") && screen.contains("free some space"));
     small.free();
-    terminal.wait_until(|screen| screen.contains("finished") && !screen.contains("DISK: ")).unwrap();
+    terminal.shows(|screen| screen.contains("finished") && !screen.contains("DISK: "));
     terminal.send(termlens::Key::Char('q')).unwrap();
-    let status = terminal.wait_exit().unwrap();
-    assert_eq!(status.code(), Some(0), "{}", terminal.screen());
+    crate::screen::ends_with(terminal, 0);
     assert_eq!(place.export(&place.text("small/run"), &[]).len(), 300);
 }
 

@@ -323,14 +323,14 @@ fn at_80_percent_a_run_without_a_screen_moves_the_rest_to_batches_when_the_polic
         "--cap",
         "3",
         "--sub-batch-size",
-        "2",
+        "4",
         "--poll-every",
         "1s",
         "--max-cost",
         "0.05",
     ]);
     let line = finished(&ended);
-    assert!(line["sub_batches"]["created"].as_u64().unwrap() > 0, "{line}");
+    assert!(line["sub_batches"]["created"].as_u64().unwrap() > 0, "{}", ended.stdout);
     let settled = state(&place, "run")["books"]["settled"].clone();
     let paths: Vec<&str> = settled.as_array().unwrap().iter().map(|line| line["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"sync") && paths.contains(&"batch"), "{settled}");

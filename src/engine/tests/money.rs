@@ -181,17 +181,26 @@ fn what_was_learned_of_costs_is_in_the_books() {
 #[test]
 fn a_policy_moves_the_rest_to_batches_when_nobody_watches() {
     let mut desk = desk(&[10], 100, Limits { to_batch: true, ..max_cost(50) }, true);
-    for _ in 0..60 {
-        desk.wait(Duration::from_secs(1));
-        desk.end_all(&ok());
-        desk.sync();
-    }
+    let minute = |desk: &mut Desk| {
+        for _ in 0..60 {
+            desk.wait(Duration::from_secs(1));
+            desk.end_all(&ok());
+            desk.sync();
+        }
+    };
+    minute(&mut desk);
     assert!(desk.to_batches > 0);
     assert!(desk.rested.is_empty(), "it waits for the plan");
-    let plan = Err("the input is gone".to_owned());
-    desk.feed(vec![Event::BatchPlanned { run: RUN, plan }]);
-    desk.finish();
-    assert_eq!((desk.rested.clone(), desk.notices("not-moved")), (vec![(RUN, 4)], 1));
+    // The budget that is left is for the batches, however long their plan takes.
+    assert_eq!(desk.state.runs[0].queue.waiting_nos().count(), desk.to_batches);
+    assert!(desk.counts().succeeded < 50, "{:?}", desk.counts());
+    // Without a plan it goes on; at 95 % it is tried once more.
+    for _ in [80, 95] {
+        let plan = Err("the input is gone".to_owned());
+        desk.feed(vec![Event::BatchPlanned { run: RUN, plan }]);
+        minute(&mut desk);
+    }
+    assert_eq!((desk.rested.clone(), desk.notices("not-moved")), (vec![(RUN, 4)], 2));
 }
 
 #[test]

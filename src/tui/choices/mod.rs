@@ -15,10 +15,11 @@ use crate::report::text::harmless;
 
 use super::action::Action;
 use super::backstage::Driver;
+use super::msg::{Msg, Reaction};
 use super::screens::Screen;
 use super::screens::batches::batches_of;
 use super::state::{Overlay, Toast, UiState, shown_run};
-use super::update::{Msg, Reaction, update};
+use super::update::update;
 use super::valid::valid;
 
 /// A size at which every action works.

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::Choices;
 use crate::engine::EngineHandle;
 use crate::model::Mono;
-use crate::tui::update::Reaction;
+use crate::tui::msg::Reaction;
 use crate::tui::wires::ask;
 
 /// Offers what can be done with a run, for as long as lines come. Dropping the future leaves the run alone.

@@ -11,8 +11,8 @@ use tracing::level_filters::LevelFilter;
 
 use crate::model::Wall;
 use crate::report::text;
+use crate::tui::msg::LogMove;
 use crate::tui::theme::Theme;
-use crate::tui::update::LogMove;
 use crate::tui::zone::Zone;
 
 /// Records kept; the file has all of them.

@@ -8,8 +8,8 @@ use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::backstage::Driver;
 use crate::tui::commands::{confirm, say, send};
 use crate::tui::field::TextField;
+use crate::tui::msg::Reaction;
 use crate::tui::state::{Ask, Deed, Gate, Tone, UiState, shown_run};
-use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[

@@ -9,8 +9,8 @@ use crate::tui::action::Context::Log;
 use crate::tui::action::{Action, ActionInfo, entry};
 use crate::tui::field::TextField;
 use crate::tui::log::LogView;
+use crate::tui::msg::{LogMove, Reaction};
 use crate::tui::state::UiState;
-use crate::tui::update::{LogMove, Reaction};
 use crate::tui::zone::Zone;
 
 /// What the screen adds to the registry.

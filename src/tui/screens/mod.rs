@@ -16,8 +16,8 @@ use super::action::{Action, Context};
 use super::backstage::Answer;
 use super::commands::say;
 use super::field::TextField;
+use super::msg::Reaction;
 use super::state::{Overlay, Tone, UiState, shown_run};
-use super::update::Reaction;
 use super::view::hit::Target;
 use crate::model::{Mono, Snapshot};
 

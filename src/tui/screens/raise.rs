@@ -126,9 +126,10 @@ mod tests {
     use crate::model::{Mono, Snapshot};
     use crate::tui::action::{Action, Context};
     use crate::tui::backstage::{Answer, Driver, Errand};
+    use crate::tui::msg::{Msg, Reaction};
     use crate::tui::screens::Screen;
     use crate::tui::state::Tone;
-    use crate::tui::update::{Msg, Reaction, update};
+    use crate::tui::update::update;
 
     fn asked(ended_at: RunLimit) -> UiState {
         let mut ui = UiState { screen: Screen::Runs, driver: Driver::Nothing, size: (80, 24), ..UiState::default() };

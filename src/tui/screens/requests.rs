@@ -15,9 +15,9 @@ use crate::tui::action::{Action, ActionInfo, changing, entry};
 use crate::tui::backstage::{Driver, Errand};
 use crate::tui::commands::{ask, say, send};
 use crate::tui::field::TextField;
+use crate::tui::msg::Reaction;
 use crate::tui::screens::Screen;
 use crate::tui::state::{Tone, UiState, shown_run};
-use crate::tui::update::Reaction;
 use crate::tui::view;
 
 /// What the screen adds to the registry.

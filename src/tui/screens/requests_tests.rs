@@ -4,7 +4,8 @@ use super::*;
 use crate::model::{Money, RunSlot};
 use crate::report::fixtures;
 use crate::tui::backstage::Answer;
-use crate::tui::update::{Msg, update};
+use crate::tui::msg::Msg;
+use crate::tui::update::update;
 
 const ALL: usize = 1_000_000;
 

@@ -12,8 +12,8 @@ use crate::tui::action::{Action, ActionInfo, changing, destroying, entry};
 use crate::tui::backstage::{Assessment, Driver, Errand, RunFacts, RunLimit, RunRow, RunsFound};
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
+use crate::tui::msg::Reaction;
 use crate::tui::state::{Ask, Deed, Gate, Overlay, Tone, UiState};
-use crate::tui::update::Reaction;
 
 /// What the screen adds to the registry.
 pub const ACTIONS: &[ActionInfo] = &[

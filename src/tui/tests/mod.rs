@@ -10,11 +10,12 @@ mod update;
 use super::TuiExit;
 use super::action::{Action, registry};
 use super::backstage::{RunFacts, RunRow, RunsFound};
+use super::msg::{Msg, Reaction};
 use super::screens::Screen;
 use super::screens::live::LiveUi;
 use super::screens::runs::RunsUi;
 use super::state::{Overlay, UiState};
-use super::update::{Msg, Reaction, update};
+use super::update::update;
 use crate::model::{Command, Counts, Money, Mono, OrgId, Route, RunSlot, RunStatus, Snapshot, Wall};
 use crate::report::fixtures;
 

@@ -8,7 +8,8 @@ use crate::model::snapshot::{BatchesView, RunView};
 use crate::report::fixtures;
 use crate::tui::action::{Action, Context, registry};
 use crate::tui::backstage::Driver;
-use crate::tui::update::{Msg, update};
+use crate::tui::msg::Msg;
+use crate::tui::update::update;
 
 /// The first words of the title of each picture.
 const PICTURES: [&str; 6] =

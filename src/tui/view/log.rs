@@ -178,10 +178,10 @@ mod tests {
     use crate::model::{Mono, Wall};
     use crate::report::fixtures;
     use crate::tui::log::{Record, Records};
+    use crate::tui::msg::LogMove;
     use crate::tui::screens::Screen;
     use crate::tui::state::UiState;
     use crate::tui::theme::{Theme, ThemeName};
-    use crate::tui::update::LogMove;
     use crate::tui::view::frames::{frame, text_of};
     use tracing::Level;
 

@@ -321,10 +321,11 @@ mod tests {
     use super::*;
     use crate::model::{Mono, Snapshot};
     use crate::tui::backstage::{Answer, Driver};
+    use crate::tui::msg::Msg;
     use crate::tui::screens::Screen;
     use crate::tui::screens::runs::RunsUi;
     use crate::tui::tests::{runs, runs_found};
-    use crate::tui::update::{Msg, update};
+    use crate::tui::update::update;
     use crate::tui::view::tests::screen;
 
     fn on_runs(runs: RunsUi) -> UiState {

@@ -14,8 +14,9 @@ use ratatui::style::{Color, Modifier};
 use super::matrix::{frame_of, on};
 use super::*;
 use crate::report::fixtures;
+use crate::tui::msg::Msg;
 use crate::tui::theme::ThemeName;
-use crate::tui::update::{Msg, update};
+use crate::tui::update::update;
 
 /// A cell, in pixels.
 const CELL: (usize, usize) = (9, 19);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use termlens::Key;
 
 use crate::screen::{builder, ends_with};
-use crate::support::{Ended, KEYS, Place, Running, Server, finished, ids, wait_for};
+use crate::support::{Ended, KEYS, Place, Running, Server, Watch, finished, ids, wait_for};
 
 /// Four sub-batches of 25 over three orgs, and the pilot.
 const REQUESTS: usize = 101;
@@ -185,24 +185,24 @@ fn a_cancel_from_a_console_that_watches_the_run_is_done_by_its_owner() {
     fs::create_dir_all(place.path("data/fandeck/runs")).unwrap();
     std::os::unix::fs::symlink(place.path("run"), place.path("data/fandeck/runs/elsewhere-1")).unwrap();
     let mut terminal = builder(&place).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
-    terminal.wait_until(|screen| screen.contains("elsewhere-1") || screen.contains("in.jsonl")).unwrap();
+    terminal.shows(|screen| screen.contains("elsewhere-1") || screen.contains("in.jsonl"));
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| screen.contains("driven elsewhere") && screen.contains("in batches")).unwrap();
+    terminal.shows(|screen| screen.contains("driven elsewhere") && screen.contains("in batches"));
     terminal.send(Key::Char('4')).unwrap();
-    terminal.wait_until(|screen| screen.contains("in-progress")).unwrap();
+    terminal.shows(|screen| screen.contains("in-progress"));
     terminal.send(Key::Char('S')).unwrap();
-    terminal.wait_until(|screen| screen.contains("another process drives the run: do that there")).unwrap();
+    terminal.shows(|screen| screen.contains("another process drives the run: do that there"));
     // The others end; the one to worry about is followed.
     let id = wedged["batch_id"].as_str().unwrap();
     wait_for("the others", || {
         (sub_batches(&place).iter().filter(|sub| sub["status"] == "harvested").count() >= 3).then_some(())
     });
     let rows = |screen: &termlens::Screen| screen.full_text().lines().filter(|line| line.contains("harvested")).count();
-    terminal.wait_until(|screen| rows(screen) >= 3 && screen.contains(&id[..12])).unwrap();
+    terminal.shows(|screen| rows(screen) >= 3 && screen.contains(&id[..12]));
     terminal.send(Key::Char('c')).unwrap();
-    terminal.wait_until(|screen| screen.contains("cancel?") && screen.contains(&id[..12])).unwrap();
+    terminal.shows(|screen| screen.contains("cancel?") && screen.contains(&id[..12]));
     terminal.send(Key::Char('y')).unwrap();
-    terminal.wait_until(|screen| screen.contains("is being canceled")).unwrap();
+    terminal.shows(|screen| screen.contains("is being canceled"));
     let ended = running.end();
     terminal.send(Key::Char('q')).unwrap();
     ends_with(terminal, 0);

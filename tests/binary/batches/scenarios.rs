@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use termlens::{Key, Screen, Terminal};
 
 use super::*;
-use crate::screen::builder;
+
 use crate::support::finished;
 
 /// A day of the API in 36 seconds: four hours are six.
@@ -79,10 +79,10 @@ fn on_screen(server: &Server, place: &Place) -> Terminal {
     let options = ["--sub-batch-size", "25", "--poll-every", "1s", "--max-open-sub-batches", "1", "--no-cache"];
     let args = [&["run", &input, "--path", "batch", "--yes", "--run-dir", &dir][..], &options].concat();
     let mut terminal = builder(place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
-    terminal.wait_until(|screen| screen.contains("high-prio")).unwrap();
+    terminal.shows(|screen| screen.contains("high-prio"));
     terminal.send(Key::Char('b')).unwrap();
     // All the others are harvested: the one that is left is the oldest, and selected.
-    terminal.wait_until(|screen| screen.contains("1 in-progress · 3 harvested")).unwrap();
+    terminal.shows(|screen| screen.contains("1 in-progress · 3 harvested"));
     assert_eq!(server.stats().org("high-prio").unwrap().batches.n_canceled, 0);
     terminal
 }
@@ -101,10 +101,9 @@ fn find(screen: &Screen, what: &str) -> (u16, u16) {
 /// It has ended as planned, sooner than any threshold.
 #[track_caller]
 fn completed(mut terminal: Terminal, server: &Server, place: &Place) {
-    terminal.wait_until(|screen| screen.contains("every request succeeded")).unwrap();
+    terminal.shows(|screen| screen.contains("every request succeeded"));
     terminal.send(Key::Char('q')).unwrap();
-    let status = terminal.wait_exit().unwrap();
-    assert_eq!(status.code(), Some(0), "{}", terminal.screen());
+    ends_with(terminal, 0);
     let stats = server.stats();
     assert_eq!((created(server), stats.bodies_accepted), (SUB_BATCHES, REQUESTS as u64));
     assert_eq!(stats.bodies_accepted_twice, 0);
@@ -119,16 +118,16 @@ fn b10_the_operator_ends_a_wedged_sub_batch_with_a_key_after_a_dialog_that_names
     let place = place(&server, 3_600.0);
     let mut terminal = on_screen(&server, &place);
     // An age against its siblings, and no progress that nobody can know.
-    terminal.wait_until(|screen| screen.contains("3 ended, median") && screen.contains("stuck in ")).unwrap();
+    terminal.shows(|screen| screen.contains("3 ended, median") && screen.contains("stuck in "));
     terminal.send(Key::Char('c')).unwrap();
     let stakes = ["cancel?", "at high-prio", "25 requests", "Paid already", "at most about $", "on the sync path"];
-    terminal.wait_until(|screen| stakes.iter().all(|text| screen.contains(text))).unwrap();
+    terminal.shows(|screen| stakes.iter().all(|text| screen.contains(text)));
     // Enter alone cancels nothing.
     terminal.send(Key::Enter).unwrap();
-    terminal.wait_until(|screen| !screen.contains("cancel?")).unwrap();
+    terminal.shows(|screen| !screen.contains("cancel?"));
     assert_eq!(server.stats().org("high-prio").unwrap().batches.n_canceled, 0);
     terminal.send(Key::Char('c')).unwrap();
-    terminal.wait_until(|screen| screen.contains("cancel?")).unwrap();
+    terminal.shows(|screen| screen.contains("cancel?"));
     terminal.send(Key::Char('y')).unwrap();
     completed(terminal, &server, &place);
 }
@@ -138,10 +137,9 @@ fn the_operator_ends_a_wedged_sub_batch_with_a_click_on_the_button_of_its_row() 
     let server = server([WEDGED_ONCE, "", ""]);
     let place = place(&server, 3_600.0);
     let mut terminal = on_screen(&server, &place);
-    let (column, row) = find(&terminal.screen(), "[cancel]");
+    let (column, row) = find(&terminal.shows(|screen| screen.contains("[cancel]")), "[cancel]");
     terminal.click(column + 2, row).unwrap();
-    terminal.wait_until(|screen| screen.contains("[ Cancel it ]")).unwrap();
-    let (column, row) = find(&terminal.screen(), "[ Cancel it ]");
+    let (column, row) = find(&terminal.shows(|screen| screen.contains("[ Cancel it ]")), "[ Cancel it ]");
     terminal.click(column + 3, row).unwrap();
     completed(terminal, &server, &place);
 }
@@ -154,15 +152,15 @@ fn the_rest_is_finished_on_sync_when_the_operator_says_so_and_both_ledgers_are_k
     let options = ["--sub-batch-size", "25", "--poll-every", "1s", "--max-open-sub-batches", "1", "--no-cache"];
     let args = [&["run", &input, "--path", "batch", "--yes", "--run-dir", &dir][..], &options].concat();
     let mut terminal = builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
-    terminal.wait_until(|screen| screen.contains("high-prio")).unwrap();
+    terminal.shows(|screen| screen.contains("high-prio"));
     terminal.send(Key::Char('b')).unwrap();
-    terminal.wait_until(|screen| screen.contains("1 planned · 3 in-progress")).unwrap();
+    terminal.shows(|screen| screen.contains("1 planned · 3 in-progress"));
     terminal.send(Key::Char('S')).unwrap();
-    terminal.wait_until(|screen| screen.contains("finish on sync?") && screen.contains("25 requests")).unwrap();
+    terminal.shows(|screen| screen.contains("finish on sync?") && screen.contains("25 requests"));
     terminal.send(Key::Char('y')).unwrap();
-    terminal.wait_until(|screen| screen.contains("every request succeeded")).unwrap();
+    terminal.shows(|screen| screen.contains("every request succeeded"));
     terminal.send(Key::Char('q')).unwrap();
-    assert_eq!(terminal.wait_exit().unwrap().code(), Some(0));
+    ends_with(terminal, 0);
     let stats = server.stats();
     assert_eq!((created(&server), stats.bodies_accepted, stats.bodies_accepted_twice), (3, REQUESTS as u64, 0));
     let export = place.export(&dir, &["--with-meta"]);

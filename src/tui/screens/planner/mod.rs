@@ -19,8 +19,8 @@ use crate::tui::action::{Action, ActionInfo, destroying, entry as action};
 use crate::tui::backstage::Errand;
 use crate::tui::commands::{ask, confirm, say};
 use crate::tui::field::TextField;
+use crate::tui::msg::Reaction;
 use crate::tui::state::{Ask, Deed, Overlay, Tone, UiState};
-use crate::tui::update::Reaction;
 use crate::tui::view;
 
 pub use draft::{Audited, Draft, Learnt, OrgChoice, Panel};

@@ -7,9 +7,9 @@ use crate::model::{Command, Mono, Snapshot};
 use crate::report::format;
 use crate::tui::backstage::{Driver, Errand, LaunchOrder, PilotTerms, Piloted};
 use crate::tui::commands::{ask, confirm, say, send};
+use crate::tui::msg::Reaction;
 use crate::tui::screens::{Screen, live};
 use crate::tui::state::{Ask, Deed, Gate, Tone, UiState, open_runs, shown_run};
-use crate::tui::update::Reaction;
 
 use super::{Draft, launch};
 

@@ -7,9 +7,10 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::model::{CostPref, Family, PathChoice, Route, Snapshot};
 use crate::plan::{Figure, Knobs, Limits, OrgKnobs};
+use crate::tui::msg::Msg;
 use crate::tui::screens::Screen;
 use crate::tui::state::Overlay;
-use crate::tui::update::{Msg, update};
+use crate::tui::update::update;
 
 /// A draft of 141,600 requests over three orgs, the limits of one of them known.
 pub(in crate::tui) fn draft(input: Option<&str>) -> Draft {

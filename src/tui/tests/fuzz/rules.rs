@@ -5,10 +5,10 @@ use crate::model::{Command, Snapshot};
 use crate::tui::TuiExit;
 use crate::tui::action::Action;
 use crate::tui::backstage::Errand;
+use crate::tui::msg::{Msg, Reaction};
 use crate::tui::screens::Screen;
 use crate::tui::screens::planner::Piloting;
 use crate::tui::state::{Deed, Overlay, UiState};
-use crate::tui::update::{Msg, Reaction};
 use crate::tui::view::hit::{Target, at};
 
 /// What the operator says by a message.

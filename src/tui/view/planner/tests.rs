@@ -5,13 +5,14 @@ use crate::model::{Figure, Finding, Money, Mono, Severity, Snapshot};
 use crate::report::text;
 use crate::tui::field::TextField;
 use crate::tui::log::Records;
+use crate::tui::msg::Msg;
 use crate::tui::screens::Screen;
 use crate::tui::screens::planner::draft::Audited;
 use crate::tui::screens::planner::tests::draft;
 use crate::tui::screens::planner::{Knob, KnobPart, PlannerUi};
 use crate::tui::state::Overlay;
 use crate::tui::theme::{Theme, ThemeName};
-use crate::tui::update::{Msg, update};
+use crate::tui::update::update;
 use crate::tui::view::frames::{frame, text_of};
 
 fn screen(size: (u16, u16), change: impl FnOnce(&mut Draft)) -> UiState {
