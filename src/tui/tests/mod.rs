@@ -1,7 +1,10 @@
 //! What keys, clicks, pictures, answers and time do, as tables of state × input → reactions.
 
+mod batches;
+mod commands;
 mod fuzz;
 mod gate;
+mod leaving;
 mod scenes;
 mod states;
 mod sweep;
