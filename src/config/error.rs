@@ -100,6 +100,12 @@ pub enum ConfigError {
         /// The variable.
         key_env: String,
     },
+    /// A key with its quotes, as `--env-file` of docker and the like leave them.
+    #[error("environment variable {key_env}: the key stands in quotes, and they would be sent with it: take them off")]
+    QuotedKey {
+        /// The variable.
+        key_env: String,
+    },
     /// No org has a key.
     #[error(
         "no API key found: looked at {}; set one of them, or name another variable as key-env of an [[orgs]] in the config file",

@@ -210,6 +210,9 @@ fn caps_from_env(env: &Env) -> Result<Vec<(Family, Sourced<u32>)>, ConfigError> 
 /// The key of an org; `None` when its variable is not set or blank.
 fn key(draft: &Draft, env: &Env) -> Result<Option<Secret>, ConfigError> {
     let Some(text) = env.get(&draft.key_env) else { return Ok(None) };
+    if text.starts_with(['"', '\'']) {
+        return Err(ConfigError::QuotedKey { key_env: draft.key_env.clone() });
+    }
     // White space in the middle is a line break or a second key that was pasted along.
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ConfigError::BadKey { key_env: draft.key_env.clone() });

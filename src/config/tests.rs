@@ -330,6 +330,8 @@ fn errors_in_the_environment_name_the_variable() {
         ("EPS_API_CONC_SONNET", "1.5", "environment variable EPS_API_CONC_SONNET = \"1.5\": must be an integer from 1 to 10000".to_owned()),
         ("EPS_API_CONC_SONET", "5", "environment variable EPS_API_CONC_SONET: unknown key family SONET: did you mean sonnet?".to_owned()),
         ("ANTHROPIC_BASE_URL", "http://me:pw@10.0.0.1", "environment variable ANTHROPIC_BASE_URL = (hidden): must be without user name and password: the key goes in a header of its own".to_owned()),
+        ("ANTHROPIC_API_KEY", "\"k-123\"", "environment variable ANTHROPIC_API_KEY: the key stands in quotes, and they would be sent with it: take them off".to_owned()),
+        ("ANTHROPIC_API_KEY", "'k-123'", "environment variable ANTHROPIC_API_KEY: the key stands in quotes, and they would be sent with it: take them off".to_owned()),
         ("ANTHROPIC_API_KEY", "k-123 456", "environment variable ANTHROPIC_API_KEY: the key holds a character that an HTTP header cannot carry: copy it again".to_owned()),
     ] {
         assert_eq!(resolve("", &[(name, value)]).unwrap_err().to_string(), expected);

@@ -103,6 +103,8 @@ pub enum ProblemKind {
     },
     /// JSON, but not an object; what it is.
     NotAnObject(&'static str),
+    /// Not text at all, by the bytes that it begins with; what it is, with what to do about it.
+    NotText(&'static str),
     /// Bytes that are not UTF-8, with the 1-based byte column of the first.
     NotUtf8 {
         /// Column of the line, in bytes.
@@ -155,6 +157,7 @@ impl fmt::Display for ProblemKind {
             ProblemKind::NotAnObject(found) => {
                 write!(f, "{found}, not an object; write {{\"custom_id\": …, \"params\": {{…}}}}")
             }
+            ProblemKind::NotText(what) => f.write_str(what),
             ProblemKind::NotUtf8 { column } => write!(f, "not UTF-8 at column {column}; save the file as UTF-8"),
             ProblemKind::TooLong(len) => {
                 write!(f, "{len} bytes long; the API takes at most {MAX_LINE} bytes a request; shorten or drop it")

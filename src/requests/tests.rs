@@ -220,6 +220,19 @@ fn bytes_that_are_not_utf8_are_named_by_line_and_column() {
 }
 
 #[test]
+fn d12_a_file_that_is_packed_or_in_another_encoding_is_called_so() {
+    for (bytes, what) in [
+        (&b"\x1f\x8b\x08\x00rest\n"[..], "line 1: compressed by gzip; unpack the file first"),
+        (b"\x28\xb5\x2f\xfdrest\n", "line 1: compressed by zstd; unpack the file first"),
+        (b"\xff\xfe{\x00\"\x00\n\x00", "line 1: UTF-16; save the file as UTF-8"),
+        (b"\xfe\xff\x00{\x00\"\x00\n", "line 1: UTF-16; save the file as UTF-8"),
+    ] {
+        let text = problems(bytes).to_string();
+        assert!(text.contains(what), "{text}");
+    }
+}
+
+#[test]
 fn d10_a_line_over_the_limit_is_named_and_the_lines_after_it_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.jsonl");

@@ -32,7 +32,8 @@ pub(super) fn check<'a>(line: &'a [u8], add: &mut dyn FnMut(ProblemKind)) -> Opt
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
         Err(err) => {
-            add(ProblemKind::NotUtf8 { column: err.valid_up_to() + 1 });
+            let column = err.valid_up_to() + 1;
+            add(not_text(line).map_or(ProblemKind::NotUtf8 { column }, ProblemKind::NotText));
             return None;
         }
     };
@@ -48,6 +49,20 @@ pub(super) fn check<'a>(line: &'a [u8], add: &mut dyn FnMut(ProblemKind)) -> Opt
             add(ProblemKind::NotJson { column: err.column(), what });
             None
         }
+    }
+}
+
+/// What a line that is no UTF-8 is the beginning of, by the bytes that such files begin with.
+fn not_text(line: &[u8]) -> Option<&'static str> {
+    let begins = |with: &[u8]| line.starts_with(with);
+    if begins(b"\x1f\x8b") {
+        Some("compressed by gzip; unpack the file first")
+    } else if begins(b"\x28\xb5\x2f\xfd") {
+        Some("compressed by zstd; unpack the file first")
+    } else if begins(b"\xff\xfe") || begins(b"\xfe\xff") {
+        Some("UTF-16; save the file as UTF-8")
+    } else {
+        None
     }
 }
 
