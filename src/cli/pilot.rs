@@ -80,7 +80,7 @@ impl Pilot {
         run.pilot = Some(self.len() as u64);
         run.plan = for_the_record(plan, Made::FIRST);
         let mut dir = claim.start(&run)?;
-        dir.exclude_copies(&setup.runs_dir, &run.run_id)?;
+        dir.exclude_copies(&setup.at_work(), &run.run_id)?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
         let only = Some(self.chosen.clone());

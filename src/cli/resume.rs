@@ -107,7 +107,7 @@ pub(crate) fn open_with(
     index: impl FnOnce(&Path) -> Result<Arc<Input>, Failure>,
 ) -> Result<(Ready, Indexed), Failure> {
     let (mut dir, run, mut state) = RunDir::open(&args.dir)?;
-    dir.exclude_copies(&setup.runs_dir, &run.run_id)?;
+    dir.exclude_copies(&setup.at_work(), &run.run_id)?;
     if Simulated::of_run(&run).is_some() {
         // Batches of a simulated API ended with the process that served it, and their answers were never paid.
         let n_lost = state.n_in_batches();

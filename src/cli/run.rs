@@ -113,7 +113,7 @@ impl NewRun {
         file.plan = for_the_record(&plan, Made::FIRST);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
         let mut dir = claim.start(&file)?;
-        dir.exclude_copies(&setup.runs_dir, &file.run_id)?;
+        dir.exclude_copies(&setup.at_work(), &file.run_id)?;
         if args.run_dir.is_some() {
             remember(&setup.runs_dir, dir.path());
         }

@@ -38,6 +38,8 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
     let scenario = Scenario::load(&args.scenario).map_err(Failure::usage)?;
     let time_scale = time_scale(args.time_scale)?;
     runtime()?.block_on(async {
+        // Before the address is told: whoever reads it may end the server at once.
+        let mut signals = Signals::listen()?;
         let listener = listen(&args.listen).await?;
         let control = match &args.control {
             Some(address) => Some(listen(address).await?),
@@ -56,7 +58,6 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Outcome {
             out::print("  alone or with -something after it: these get that status, whatever they ask\n")?;
         }
         let mut exposed = exposure_warning(address);
-        let mut signals = Signals::listen()?;
         let served = serve(listener, sim.clone(), std::future::pending());
         if let Some(control) = control {
             let address = local(&control)?;

@@ -120,12 +120,12 @@ impl RunDir {
         Ok(RunPeek { dir: dir.to_owned(), run, state, owner, heartbeat_age })
     }
 
-    /// Makes sure that nobody works on a copy of the run while this one is held; copies meet in `runs_dir`.
+    /// Makes sure that nobody works on a copy of the run while this one is held; copies meet in `locks`.
     ///
     /// # Errors
     /// [`StoreError::Copied`].
-    pub fn exclude_copies(&mut self, runs_dir: &Path, run_id: &str) -> Result<(), StoreError> {
-        self._copies = Copies::exclude(&self.path, runs_dir, run_id)?;
+    pub fn exclude_copies(&mut self, locks: &Path, run_id: &str) -> Result<(), StoreError> {
+        self._copies = Copies::exclude(&self.path, locks, run_id)?;
         Ok(())
     }
 

@@ -221,9 +221,7 @@ impl Shell {
                 None
             }
             Wake::Picture(true) => {
-                if let Some(pictures) = &mut self.pictures {
-                    self.shown.renew(pictures.borrow_and_update().clone());
-                }
+                self.renew();
                 Some(Msg::Picture)
             }
             Wake::Picture(false) => Some(Msg::EngineGone),
@@ -231,7 +229,17 @@ impl Shell {
                 self.pace.touch();
                 None
             }
-            Wake::Answer(ticket, outcome) => Some(Msg::Answered { ticket, outcome }),
+            Wake::Answer(ticket, outcome) => {
+                // Its picture may have come between the look for one and the look for answers.
+                let is_newer = self.pictures.as_ref().is_some_and(|pictures| pictures.has_changed().unwrap_or(false));
+                if is_newer
+                    && !self.ui.engine_gone
+                    && let Some(exit) = self.take(Wake::Picture(true))
+                {
+                    return Some(exit);
+                }
+                Some(Msg::Answered { ticket, outcome })
+            }
             Wake::Told(ticket, answer) => {
                 if let Answer::Attached(Ok(attached)) | Answer::Piloting(Ok(attached)) = &answer {
                     self.attach(attached);
@@ -248,6 +256,13 @@ impl Shell {
             }
         };
         self.apply(msg?)
+    }
+
+    /// Takes the newest picture.
+    fn renew(&mut self) {
+        if let Some(pictures) = &mut self.pictures {
+            self.shown.renew(pictures.borrow_and_update().clone());
+        }
     }
 
     fn apply(&mut self, msg: Msg) -> Option<TuiExit> {

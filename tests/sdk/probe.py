@@ -48,23 +48,21 @@ class Probe:
         self.url = url
         self.plain = self.client("probe")
         self.strict = self.client("probe", _strict_response_validation=True)
+        # Its batches end only when they are cancelled.
+        self.wedged = self.client("probe-wedged", _strict_response_validation=True)
 
     def client(self, key, **more):
         return Anthropic(base_url=self.url, api_key=key, max_retries=0, timeout=30, **more)
 
-    def ended(self, batch_id):
+    def ended(self, batch_id, client=None):
         start = time.monotonic()
         while True:
-            batch = self.strict.messages.batches.retrieve(batch_id)
+            batch = (client or self.strict).messages.batches.retrieve(batch_id)
             if batch.processing_status == "ended":
                 return batch
             assert batch.results_url is None and batch.ended_at is None
             assert time.monotonic() - start < PATIENCE_S, "the batch did not end"
             time.sleep(0.1)
-
-    def create(self, *texts, **more):
-        rows = [{"custom_id": "row-%d" % at, "params": ask(text, **more)} for at, text in enumerate(texts)]
-        return self.strict.messages.batches.create(requests=rows)
 
 
 @check
@@ -174,11 +172,12 @@ def a_batch_goes_from_its_creation_to_its_results(probe):
 
 @check
 def a_batch_can_be_cancelled_and_not_deleted_before_its_end(probe):
-    batch = probe.create("One.", "Two.")
-    refused(anthropic.BadRequestError, 400, "invalid_request_error", lambda: probe.plain.messages.batches.delete(batch.id))
-    canceled = probe.strict.messages.batches.cancel(batch.id)
+    batches = probe.wedged.messages.batches
+    batch = batches.create(requests=[{"custom_id": text, "params": ask(text)} for text in ("one", "two")])
+    refused(anthropic.BadRequestError, 400, "invalid_request_error", lambda: batches.delete(batch.id))
+    canceled = batches.cancel(batch.id)
     assert canceled.processing_status == "canceling" and canceled.cancel_initiated_at
-    counts = probe.ended(batch.id).request_counts
+    counts = probe.ended(batch.id, probe.wedged).request_counts
     assert counts.succeeded + counts.canceled == 2
 
 

@@ -119,12 +119,14 @@ impl Place {
         self.start(args).end()
     }
 
-    /// The run directories at the default location.
+    /// The run directories at the default location. What begins with a dot there is no run.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
-        match std::fs::read_dir(self.path("data/fandeck/runs")) {
-            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
-            Err(_) => Vec::new(),
-        }
+        let Ok(entries) = std::fs::read_dir(self.path("data/fandeck/runs")) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap());
+        paths
+            .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+            .map(|entry| entry.path())
+            .collect()
     }
 
     /// The lines of `fandeck export` of a run, as JSON.
