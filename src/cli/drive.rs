@@ -17,7 +17,7 @@ use crate::tui::choices::shell;
 use super::console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{Specs, store_failure};
+use super::launch::Specs;
 use super::logging::Logging;
 use super::options::ShowArgs;
 use super::realised::Memory;
@@ -125,7 +125,7 @@ impl Driving {
     pub(crate) fn start(specs: Specs) -> Result<Driving, Failure> {
         let Specs { engine, run, memory } = specs;
         let dir = run.dir.path().to_owned();
-        let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
+        let Started { handle, ended } = start(engine, vec![run])?;
         let orders = tokio::spawn(orders::obey(handle.clone(), RUN, dir.clone()));
         Ok(Driving { handle, dir, ended, orders, memory })
     }

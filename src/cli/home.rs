@@ -11,7 +11,6 @@ use crate::store::list_runs;
 use super::drive::{Shown, to_the_end};
 use super::failure::Outcome;
 use super::front::Front;
-use super::launch::store_failure;
 use super::logging::Logging;
 use super::options::ShowArgs;
 use super::runs::table;
@@ -41,7 +40,7 @@ pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
     let front = Front::choose(&args.show);
     let settings = setup::settings(args.config.as_deref(), &Overrides::default())?;
     if front != Front::Screen {
-        let listed = list_runs(&settings.runs_dir).map_err(|error| store_failure(&error))?;
+        let listed = list_runs(&settings.runs_dir)?;
         let none = || format!("no runs in {} yet\n", settings.runs_dir.display());
         let head = if listed.is_empty() { none() } else { table(&listed) };
         return out::print(&format!("{head}{WAYS}"));
