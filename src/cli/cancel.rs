@@ -13,11 +13,11 @@ use crate::model::{CommandOutcome, OrgId, SubBatchStatus, Wall};
 use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunPeek, SubBatchEntry, stamp};
 
-use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::orders;
 use super::out;
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::simulated::Simulated;
 

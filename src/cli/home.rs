@@ -8,12 +8,13 @@ use crate::config::Overrides;
 use crate::model::Scrubber;
 use crate::store::list_runs;
 
-use super::drive::{Shown, to_the_end};
+use super::drive::Shown;
 use super::failure::Outcome;
 use super::front::Front;
 use super::logging::Logging;
 use super::options::ShowArgs;
 use super::runs::table;
+use super::runtime::to_the_end;
 use super::{console, out, setup};
 
 /// Options of `fandeck` without a subcommand.

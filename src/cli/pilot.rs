@@ -10,7 +10,7 @@ use crate::plan::{Cost, Plan};
 use crate::report::format;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::drive::{Driving, RUN, runtime};
+use super::drive::{Driving, RUN};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::answer;
@@ -23,6 +23,7 @@ use super::plan_record::{Made, for_the_record};
 use super::planned::Asked;
 use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::signals::{Ended, Signals};
 

@@ -11,7 +11,7 @@ use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
-use super::drive::{Shown, drive, to_the_end};
+use super::drive::{Shown, drive};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
@@ -23,6 +23,7 @@ use super::plan_record::{Made, for_the_record};
 use super::planned::{Asked, Ground, until};
 use super::planner;
 use super::price_record;
+use super::runtime::to_the_end;
 use super::setup::Setup;
 use super::work::Work;
 

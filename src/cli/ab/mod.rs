@@ -19,7 +19,6 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir, RunFile, save_file};
 
-use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
@@ -27,6 +26,7 @@ use super::launch::index;
 use super::options::{DriveArgs, PlanningArgs};
 use super::out;
 use super::price::Price;
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::signals::Signals;
 
