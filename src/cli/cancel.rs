@@ -13,12 +13,11 @@ use crate::model::{CommandOutcome, OrgId, SubBatchStatus, Wall};
 use crate::report::format;
 use crate::store::{AuditEvent, RunDir, RunPeek, SubBatchEntry, stamp};
 
-use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::store_failure;
 use super::orders;
 use super::out;
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::simulated::Simulated;
 
@@ -41,7 +40,7 @@ pub(crate) struct CancelArgs {
 
 /// Cancels a sub-batch.
 pub(crate) fn cancel(args: &CancelArgs) -> Outcome {
-    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let peek = RunDir::peek(&args.dir)?;
     let entry = find(&peek, &args.sub_batch)?;
     let name = name(entry);
     match entry.status {
@@ -122,7 +121,7 @@ fn by_owner(dir: &Path, entry: &SubBatchEntry) -> Outcome {
 /// Cancels it from this process, which owns the run for that long.
 fn here(args: &CancelArgs, index: u32) -> Outcome {
     let setup = Setup::of_config(args.config.as_deref(), Front::Plain)?;
-    let (dir, _, mut state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
+    let (dir, _, mut state) = RunDir::open(&args.dir)?;
     let Some(at) = state.sub_batches.iter().position(|entry| entry.index == index) else {
         return Err(Failure::internal(format!("sub-batch {index} has gone")));
     };
@@ -138,7 +137,7 @@ fn here(args: &CancelArgs, index: u32) -> Outcome {
     let now = stamp::now();
     entry.status = SubBatchStatus::CancelRequested;
     entry.stuck_cancel_intent_at = Some(now);
-    state.save(dir.path()).map_err(|error| store_failure(&error))?;
+    state.save(dir.path())?;
     tell(&dir, now, format!("STUCK BATCH: {name}: canceled by `fandeck cancel`"));
     let reply = runtime()?.block_on(setup.batches.cancel(org, &id)).result;
     let entry = &mut state.sub_batches[at];
@@ -158,7 +157,7 @@ fn here(args: &CancelArgs, index: u32) -> Outcome {
             )));
         }
     };
-    state.save(dir.path()).map_err(|error| store_failure(&error))?;
+    state.save(dir.path())?;
     out::print(&format!("{text}\n"))
 }
 

@@ -13,7 +13,7 @@ use crate::store::{Claim, Last, RunDir, StateFile};
 use super::demo_input;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{Indexed, Ready, index, store_failure};
+use super::launch::{Indexed, Ready, index};
 use super::options::{PathArg, ShowArgs};
 use super::out;
 use super::run::{Named, run_file};
@@ -89,7 +89,7 @@ impl Seed {
         let Seed { claim, input, settings, named, route } = self;
         let mut run = run_file(&input, Named { named, spooled: false }, route, setup)?;
         run.settings = settings;
-        let dir = claim.start(&run).map_err(|error| store_failure(&error))?;
+        let dir = claim.start(&run)?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; input.len() as usize];
         Ok((
@@ -112,7 +112,7 @@ pub(crate) fn make(args: &DemoArgs) -> Result<Made, Failure> {
         return Err(Failure::usage("--requests 0: at least 1 is allowed"));
     }
     let (run_dir, kept) = place(args.run_dir.as_deref())?;
-    let claim = RunDir::claim(&run_dir).map_err(|error| store_failure(&error))?;
+    let claim = RunDir::claim(&run_dir)?;
     let path = beside(&run_dir, ".input.jsonl");
     let made = demo_input::write(&path, n);
     made.map_err(|error| Failure::usage(format!("failed to write {}: {error}", path.display())))?;

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
@@ -17,7 +16,7 @@ use crate::tui::choices::shell;
 use super::console;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{Specs, store_failure};
+use super::launch::Specs;
 use super::logging::Logging;
 use super::options::ShowArgs;
 use super::realised::Memory;
@@ -36,25 +35,6 @@ pub(crate) struct Shown {
     pub show: ShowArgs,
     /// Configuration file, as named.
     pub config: Option<PathBuf>,
-}
-
-/// A runtime of one worker a core.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::internal(format!("failed to start the runtime: {error}")))
-}
-
-/// How long a look at the disk, an export or a deletion may last after everything else has ended.
-const LEFT_OVER: Duration = Duration::from_secs(5);
-
-/// Runs something to its end. A read that hangs, on a file system whose server is gone, does not keep the process alive.
-pub(crate) fn to_the_end(work: impl Future<Output = Outcome>) -> Outcome {
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(work);
-    runtime.shutdown_timeout(LEFT_OVER);
-    outcome
 }
 
 /// Drives a run to its rest under a frontend. Gives the exit code.
@@ -125,7 +105,7 @@ impl Driving {
     pub(crate) fn start(specs: Specs) -> Result<Driving, Failure> {
         let Specs { engine, run, memory } = specs;
         let dir = run.dir.path().to_owned();
-        let Started { handle, ended } = start(engine, vec![run]).map_err(|error| store_failure(&error))?;
+        let Started { handle, ended } = start(engine, vec![run])?;
         let orders = tokio::spawn(orders::obey(handle.clone(), RUN, dir.clone()));
         Ok(Driving { handle, dir, ended, orders, memory })
     }

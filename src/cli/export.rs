@@ -10,7 +10,7 @@ use crate::report::format;
 use crate::store::{LastLines, Row, RunDir, RunFile, StoreError, without_meta};
 
 use super::failure::{Failure, Outcome};
-use super::launch::{index, store_failure};
+use super::launch::index;
 use super::out;
 use super::resume::{input_path, refuse_changed_input};
 
@@ -124,7 +124,7 @@ impl From<csv::Error> for Stop {
 
 /// Writes one line per request that has an outcome; those without are counted on standard error. The run may be going on.
 pub(crate) fn export(args: &ExportArgs) -> Outcome {
-    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let peek = RunDir::peek(&args.dir)?;
     if let Some(path) = args.out.as_deref().filter(|path| RunDir::owns(&args.dir, path)) {
         return Err(Failure::usage(format!(
             "--out {}: is a file of the run itself, and a resume would pay again for what it no longer holds; name another file",
@@ -138,7 +138,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     };
     let left = match written {
         Ok(left) => left,
-        Err(Stop::Store(error)) => return Err(store_failure(&error)),
+        Err(Stop::Store(error)) => return Err(error.into()),
         // The reader has had enough.
         Err(Stop::Out(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
         Err(Stop::Out(error)) => {
@@ -180,7 +180,7 @@ fn last_lines(args: &ExportArgs, run: &RunFile) -> Result<LastLines, Failure> {
         refuse_changed_input(&args.dir, run, &input, args.accept_changed_input)?;
         LastLines::scan(&args.dir, &input, &mut |_| {})
     };
-    last.map_err(|error| store_failure(&error))
+    last.map_err(Failure::from)
 }
 
 /// A file appears whole or not at all: what was there before stays until then.

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::store::StoreError;
+
 /// A failure that the user can mend: printed as it is, without a backtrace.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -25,6 +27,16 @@ impl Failure {
     /// Exit 1: a fault of fandeck itself.
     pub(crate) fn internal(message: impl Display) -> Failure {
         Failure { exit_code: 1, message: format!("internal error: {message}") }
+    }
+}
+
+/// A failure of the store is one that the user can mend: the directory is another's, or is not as it should be.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        match error {
+            StoreError::Owned { .. } | StoreError::Copied { .. } => Failure::owned(error),
+            _ => Failure::usage(error),
+        }
     }
 }
 

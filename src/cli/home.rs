@@ -8,13 +8,13 @@ use crate::config::Overrides;
 use crate::model::Scrubber;
 use crate::store::list_runs;
 
-use super::drive::{Shown, to_the_end};
+use super::drive::Shown;
 use super::failure::Outcome;
 use super::front::Front;
-use super::launch::store_failure;
 use super::logging::Logging;
 use super::options::ShowArgs;
 use super::runs::table;
+use super::runtime::to_the_end;
 use super::{console, out, setup};
 
 /// Options of `fandeck` without a subcommand.
@@ -41,7 +41,7 @@ pub(crate) fn home(args: &ConsoleArgs) -> Outcome {
     let front = Front::choose(&args.show);
     let settings = setup::settings(args.config.as_deref(), &Overrides::default())?;
     if front != Front::Screen {
-        let listed = list_runs(&settings.runs_dir).map_err(|error| store_failure(&error))?;
+        let listed = list_runs(&settings.runs_dir)?;
         let none = || format!("no runs in {} yet\n", settings.runs_dir.display());
         let head = if listed.is_empty() { none() } else { table(&listed) };
         return out::print(&format!("{head}{WAYS}"));

@@ -10,7 +10,7 @@ use crate::model::snapshot::OrgTotals;
 use crate::model::{OrgSpec, RequestNo, Route};
 use crate::report::format;
 use crate::requests::{Fingerprint, Input, InputError, fingerprints};
-use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, StoreError, WriterSettings, take_hits};
+use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, WriterSettings, take_hits};
 
 use super::books::{books, tariff};
 use super::failure::Failure;
@@ -25,14 +25,6 @@ pub(crate) struct Indexed {
     pub input: Arc<Input>,
     /// Their cache keys, and the cache; `None` when it is off.
     pub cached: Option<(Arc<[Fingerprint]>, Cache)>,
-}
-
-/// A failure of the store, with its exit code.
-pub(crate) fn store_failure(error: &StoreError) -> Failure {
-    match error {
-        StoreError::Owned { .. } | StoreError::Copied { .. } => Failure::owned(error),
-        _ => Failure::usage(error),
-    }
 }
 
 /// Indexes and validates an input; nothing has been sent when this fails.
@@ -99,7 +91,7 @@ impl Ready {
     /// Takes the answers that the cache has into the journal. Gives how many they were.
     pub(crate) fn take_hits(&mut self, indexed: &Indexed) -> Result<u64, Failure> {
         let Some((keys, cache)) = &indexed.cached else { return Ok(0) };
-        take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(|error| store_failure(&error))
+        take_hits(&self.dir, &indexed.input, keys, cache, &mut self.last).map_err(Failure::from)
     }
 
     /// What the engine needs.
@@ -110,7 +102,7 @@ impl Ready {
         let Ready { dir, mut run, mut state, last, recovered, re_drive, only } = self;
         if only.is_none() && run.pilot.take().is_some() {
             // From here on it is the run that the pilot was one of, on the route that was planned with its measurements.
-            run.save(dir.path()).map_err(|error| store_failure(&error))?;
+            run.save(dir.path())?;
         }
         let memory = Memory::of(&run, state.sessions + 1, setup);
         let batch = match run.path == Route::Batch || !state.sub_batches.is_empty() {

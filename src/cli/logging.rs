@@ -20,7 +20,10 @@ impl Logging {
     /// Starts the log of a run: one file a run directory, in `log_dir`.
     pub(crate) fn start(front: Front, log_dir: &Path, run_dir: &Path, scrubber: Scrubber) -> Result<Logging, Failure> {
         std::fs::create_dir_all(log_dir).map_err(|error| {
-            Failure::usage(format!("failed to create the log directory {}: {error}", log_dir.display()))
+            let dir = log_dir.display();
+            Failure::usage(format!(
+                "failed to create the log directory {dir}: {error}; make it writable, or set XDG_STATE_HOME"
+            ))
         })?;
         let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
         let file = log_dir.join(format!("{name}.log"));

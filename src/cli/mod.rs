@@ -43,6 +43,7 @@ mod resume;
 mod review;
 mod run;
 mod runs;
+mod runtime;
 mod sabotage;
 mod segments;
 mod setup;

@@ -10,11 +10,11 @@ use crate::plan::{Cost, Plan};
 use crate::report::format;
 use crate::store::{Claim, Last, RunDir, StateFile};
 
-use super::drive::{Driving, RUN, runtime};
+use super::drive::{Driving, RUN};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::answer;
-use super::launch::{Indexed, Ready, Specs, index, store_failure, with_cache};
+use super::launch::{Indexed, Ready, Specs, index, with_cache};
 use super::logging::Logging;
 use super::options::DriveArgs;
 use super::out;
@@ -23,6 +23,7 @@ use super::plan_record::{Made, for_the_record};
 use super::planned::Asked;
 use super::price::Price;
 use super::run::{Named, expected_open, new_dir, plan_of, run_file};
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::signals::{Ended, Signals};
 
@@ -79,8 +80,8 @@ impl Pilot {
         let mut run = run_file(&indexed.input, named, (Route::Sync, reason), setup)?;
         run.pilot = Some(self.len() as u64);
         run.plan = for_the_record(plan, Made::FIRST);
-        let mut dir = claim.start(&run).map_err(|error| store_failure(&error))?;
-        dir.exclude_copies(&setup.runs_dir, &run.run_id).map_err(|error| store_failure(&error))?;
+        let mut dir = claim.start(&run)?;
+        dir.exclude_copies(&setup.at_work(), &run.run_id)?;
         let state = StateFile::fresh(&run);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
         let only = Some(self.chosen.clone());
@@ -109,7 +110,7 @@ pub(crate) fn pilot(args: &PlanArgs, n: u32, input: &Path, asked: &Asked) -> Out
     }
     let dir = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, input));
     agree(&pilot, &setup, args, &dir)?;
-    let claim = RunDir::claim(&dir).map_err(|error| store_failure(&error))?;
+    let claim = RunDir::claim(&dir)?;
     let logging = Logging::start(Front::Plain, &setup.log_dir, &dir, setup.scrubber.clone())?;
     super::run::remember(&setup.runs_dir, &dir);
     let kept = Indexed { input: indexed.input.clone(), cached: None };

@@ -8,13 +8,14 @@ use crate::plan::{Knobs, Latency, Tokens};
 use crate::tui::screens::planner::{Draft, Learnt, OrgChoice};
 
 use super::console::PlannedRun;
-use super::drive::{Shown, to_the_end};
+use super::drive::Shown;
 use super::failure::Outcome;
 use super::kept_index::KeptIndex;
 use super::launch::Indexed;
 use super::logging::Logging;
 use super::planned::{Asked, Ground, today};
 use super::run::{RunArgs, expected_open};
+use super::runtime::to_the_end;
 use super::setup::Setup;
 use super::work::Work;
 use super::{console, front::Front};

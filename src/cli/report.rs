@@ -13,7 +13,7 @@ use crate::report::{format, text::harmless, words};
 use crate::store::{OrgState, RunDir, RunPeek, batches_view};
 
 use super::failure::{Failure, Outcome};
-use super::launch::{input_name, store_failure};
+use super::launch::input_name;
 use super::out;
 use super::price_record::of_run;
 use super::review::review;
@@ -47,7 +47,7 @@ const PAGE_BEGINS: &[u8] = b"<!DOCTYPE html>";
 
 /// Reports one run: as text, as the last NDJSON line of the run with or without all of it before, and as a page.
 pub(crate) fn report(args: &ReportArgs) -> Outcome {
-    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let peek = RunDir::peek(&args.dir)?;
     let finished = finished(&peek);
     if args.json && !args.full && args.html.is_none() && args.by.is_none() {
         return out::print(&format!("{}\n", json(&finished)?));
@@ -87,7 +87,7 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
 
 /// What happened in a run, in words: what `fandeck report` prints.
 pub(crate) fn text(dir: &Path) -> Result<String, Failure> {
-    let peek = RunDir::peek(dir).map_err(|error| store_failure(&error))?;
+    let peek = RunDir::peek(dir)?;
     let review = review(&peek, finished(&peek), None, &of_run(&peek.run, None)?)?;
     Ok(format!("{}\n{}", in_words(&peek, &review), report::review::text(&review)))
 }

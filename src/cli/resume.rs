@@ -13,7 +13,7 @@ use crate::store::{Recovered, RunDir, RunFile, StateFile, backfill, compare_inpu
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
-use super::launch::{Indexed, Ready, index, store_failure, with_cache};
+use super::launch::{Indexed, Ready, index, with_cache};
 use super::logging::Logging;
 use super::options::{DriveArgs, PathArg};
 use super::out;
@@ -51,7 +51,7 @@ pub(crate) struct ResumeArgs {
 /// of the demo goes on against the simulated API.
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     let front = Front::choose(&args.drive.show);
-    let run = RunFile::load(&args.dir).map_err(|error| store_failure(&error))?;
+    let run = RunFile::load(&args.dir)?;
     if let Some(simulated) = Simulated::of_run(&run) {
         return simulated?.drive(front, &args.drive.show, &args.dir, |setup| open(args, setup));
     }
@@ -106,8 +106,8 @@ pub(crate) fn open_with(
     setup: &Setup,
     index: impl FnOnce(&Path) -> Result<Arc<Input>, Failure>,
 ) -> Result<(Ready, Indexed), Failure> {
-    let (mut dir, run, mut state) = RunDir::open(&args.dir).map_err(|error| store_failure(&error))?;
-    dir.exclude_copies(&setup.runs_dir, &run.run_id).map_err(|error| store_failure(&error))?;
+    let (mut dir, run, mut state) = RunDir::open(&args.dir)?;
+    dir.exclude_copies(&setup.at_work(), &run.run_id)?;
     if Simulated::of_run(&run).is_some() {
         // Batches of a simulated API ended with the process that served it, and their answers were never paid.
         let n_lost = state.n_in_batches();
@@ -121,10 +121,10 @@ pub(crate) fn open_with(
     }
     let input = index(&input_path(&run, &args.dir))?;
     refuse_changed_input(&args.dir, &run, &input, args.accept_changed_input)?;
-    let mut recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+    let mut recovered = recover(&dir, &input, &mut |_| {})?;
     say_repairs(&recovered);
     if take_in_rescued(&dir, &run, setup)? {
-        recovered = recover(&dir, &input, &mut |_| {}).map_err(|error| store_failure(&error))?;
+        recovered = recover(&dir, &input, &mut |_| {})?;
     }
     if !args.accept_lost_results {
         refuse_lost_results(&dir, &state, &recovered)?;
@@ -199,7 +199,7 @@ pub(crate) fn input_path(run: &RunFile, dir: &Path) -> PathBuf {
 
 /// Refuses an input that is not the one that the run was made for, naming the difference.
 pub(crate) fn refuse_changed_input(dir: &Path, run: &RunFile, input: &Arc<Input>, accept: bool) -> Result<(), Failure> {
-    match compare_input(dir, run, input).map_err(|error| store_failure(&error))? {
+    match compare_input(dir, run, input)? {
         Some(change) if !accept => Err(Failure::usage(format!(
             "{} has changed since the run was made: {change}; put the old file back, or go on with what still matches by \
              --accept-changed-input",

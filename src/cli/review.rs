@@ -12,7 +12,6 @@ use crate::report::review::{Decision, Economy, OrgTrouble, PlanAgainstActual, Re
 use crate::store::{AuditEvent, OrgState, RunPeek, SubBatchEntry, for_each_outcome};
 
 use super::failure::Failure;
-use super::launch::store_failure;
 use super::out;
 use super::plan_record::Made;
 use super::price_record::Cards;
@@ -93,8 +92,7 @@ fn gather(peek: &RunPeek, segmenter: &Segmenter, mut tally: Tally) -> Result<(Ta
             at: line.at,
             segment: segmenter.of(line),
         });
-    })
-    .map_err(|error| store_failure(&error))?;
+    })?;
     Ok((tally, n_later))
 }
 

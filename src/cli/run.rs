@@ -11,18 +11,19 @@ use crate::plan::{Plan, Rule};
 use crate::requests::{Input, spool};
 use crate::store::{Claim, InputFile, Last, RunDir, RunFile, StateFile, remember_run, stamp};
 
-use super::drive::{Shown, drive, to_the_end};
+use super::drive::{Shown, drive};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate;
 use super::kept_index::KeptIndex;
-use super::launch::{Indexed, Ready, index, store_failure, with_cache};
+use super::launch::{Indexed, Ready, index, with_cache};
 use super::logging::Logging;
 use super::options::{DriveArgs, PathArg};
 use super::plan_record::{Made, for_the_record};
 use super::planned::{Asked, Ground, until};
 use super::planner;
 use super::price_record;
+use super::runtime::to_the_end;
 use super::setup::Setup;
 use super::work::Work;
 
@@ -59,11 +60,11 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let path = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
     if let (Front::Screen, false, Some(kept)) = (front, args.drive.yes, &early) {
         // Refused before anybody looks at a plan; let go again, so that one who leaves leaves no directory behind.
-        drop(RunDir::claim(&path).map_err(|error| store_failure(&error))?);
+        drop(RunDir::claim(&path)?);
         let indexed = with_cache(Arc::clone(kept.input()), setup.cache_dir.as_deref())?;
         return planner::before_run(args, kept, &indexed, &asked(args, &setup), &setup);
     }
-    let claim = RunDir::claim(&path).map_err(|error| store_failure(&error))?;
+    let claim = RunDir::claim(&path)?;
     // Before the run is made, so that a place that takes no log leaves no run behind.
     let logging = Logging::start(front, &setup.log_dir, &path, setup.scrubber.clone())?;
     let input = match early {
@@ -112,8 +113,8 @@ impl NewRun {
         let mut file = run_file(&indexed.input, Named { named, spooled }, route(&plan), setup)?;
         file.plan = for_the_record(&plan, Made::FIRST);
         let last = vec![Last::Unsent; indexed.input.len() as usize];
-        let mut dir = claim.start(&file).map_err(|error| store_failure(&error))?;
-        dir.exclude_copies(&setup.runs_dir, &file.run_id).map_err(|error| store_failure(&error))?;
+        let mut dir = claim.start(&file)?;
+        dir.exclude_copies(&setup.at_work(), &file.run_id)?;
         if args.run_dir.is_some() {
             remember(&setup.runs_dir, dir.path());
         }

@@ -8,7 +8,6 @@ use crate::report::{format, text};
 use crate::store::{Listed, list_runs};
 
 use super::failure::Outcome;
-use super::launch::store_failure;
 use super::out;
 use super::setup;
 use super::status::{as_json, standing};
@@ -27,7 +26,7 @@ pub(crate) struct RunsArgs {
 /// Lists the runs, newest first.
 pub(crate) fn runs(args: &RunsArgs) -> Outcome {
     let dir = setup::runs_dir(args.config.as_deref())?;
-    let listed = list_runs(&dir).map_err(|error| store_failure(&error))?;
+    let listed = list_runs(&dir)?;
     if args.json {
         let lines: Vec<String> = listed.iter().map(json_line).collect();
         return out::print(&lines.concat());

@@ -109,6 +109,11 @@ impl Setup {
         Ok(setup)
     }
 
+    /// Where the runs that are worked on are known by their ids; empty for runs that cost nothing.
+    pub(crate) fn at_work(&self) -> PathBuf {
+        self.data_dir.as_ref().map_or_else(PathBuf::new, |dir| dir.join("at-work"))
+    }
+
     /// Takes a run's claims to what all runs of this user may cost in a day. Without a limit a ledger that cannot be opened is
     /// said in the log, and nothing more.
     pub(crate) fn day_ledger(&self, run_id: &str) -> Result<Option<DayLedger>, Failure> {

@@ -8,9 +8,9 @@ use tokio::net::TcpListener;
 
 use crate::sim::{Scenario, SharedSim, exposure_warning, serve, serve_control};
 
-use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::out;
+use super::runtime::runtime;
 use super::signals::Signals;
 
 /// `fandeck simulate`.

@@ -10,12 +10,13 @@ use crate::model::{BatchSettings, DispatchSettings, Family, OrgSpec, WireSetting
 use crate::sim::{Scenario, SharedSim, serve};
 use crate::store::RunFile;
 
-use super::drive::{Shown, drive, runtime};
+use super::drive::{Shown, drive};
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{Indexed, Ready};
 use super::logging::Logging;
 use super::options::ShowArgs;
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::simulate::time_scale;
 

@@ -11,7 +11,7 @@ use crate::report::{format, text::harmless, words};
 use crate::store::{RunDir, RunPeek, SubBatchEntry, stamp};
 
 use super::failure::Outcome;
-use super::launch::{input_name, store_failure};
+use super::launch::input_name;
 use super::out;
 use super::simulated::Simulated;
 
@@ -28,7 +28,7 @@ pub(crate) struct StatusArgs {
 
 /// Shows one run.
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
-    let peek = RunDir::peek(&args.dir).map_err(|error| store_failure(&error))?;
+    let peek = RunDir::peek(&args.dir)?;
     if args.json {
         return print_json(&as_json(&peek));
     }

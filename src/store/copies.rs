@@ -1,7 +1,7 @@
 //! One run, one process, however many copies of its directory there are: what is open in one copy is open in the others, and
 //! would be sent and paid for twice.
 //!
-//! Copies know each other by the run's id: it names a directory beside the run directories, with a lock in it that the system
+//! Copies know each other by the run's id: it names a directory in the user's data directory, with a lock in it that the system
 //! takes back when its owner dies. The lock of the run directory itself cannot tell, as a copy has a lock file of its own.
 //! Copies on other machines, and those of another user, are not seen.
 
@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 use super::error::StoreError;
 use super::lock::{self, Lock};
 
-/// Where the locks are, among the run directories; no run's name begins with a dot.
-const AT_WORK: &str = ".at-work";
-
 /// The lock of a run's id. It ends with this value, and with the process in any case.
 #[derive(Debug)]
 pub(super) struct Copies {
@@ -23,18 +20,18 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Takes the lock of a run's id for the directory `dir`; `None` where there is no place for one, which is no reason not to
+    /// Takes the lock of a run's id in `locks`, for the directory `dir`; `None` where there is no place for one, which is no reason not to
     /// run.
     ///
     /// # Errors
     /// [`StoreError::Copied`].
-    pub(super) fn exclude(dir: &Path, runs_dir: &Path, run_id: &str) -> Result<Option<Copies>, StoreError> {
+    pub(super) fn exclude(dir: &Path, locks: &Path, run_id: &str) -> Result<Option<Copies>, StoreError> {
         // The id is a line of a file that anybody may have written to, and is to be a name here.
         let is_name = !run_id.is_empty() && run_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if !is_name || runs_dir.as_os_str().is_empty() {
+        if !is_name || locks.as_os_str().is_empty() {
             return Ok(None);
         }
-        let place = runs_dir.join(AT_WORK).join(run_id);
+        let place = locks.join(run_id);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&place);
         match made.map_err(StoreError::io("create", &place)).and_then(|()| Lock::take(&place)) {
             Ok(lock) => Ok(Some(Copies { place, _lock: lock })),
@@ -74,7 +71,7 @@ mod tests {
         );
         drop(first);
         assert!(take("/copies/a", "run-1").unwrap().is_some());
-        assert_eq!(std::fs::read_dir(temp.path().join(AT_WORK)).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -82,9 +79,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("file");
         std::fs::write(&file, "").unwrap();
-        for (runs_dir, id) in [(&*file, "run-1"), (Path::new(""), "run-1"), (temp.path(), "../run"), (temp.path(), "")]
-        {
-            assert!(Copies::exclude(Path::new("/runs/a"), runs_dir, id).unwrap().is_none(), "{id}");
+        for (locks, id) in [(&*file, "run-1"), (Path::new(""), "run-1"), (temp.path(), "../run"), (temp.path(), "")] {
+            assert!(Copies::exclude(Path::new("/runs/a"), locks, id).unwrap().is_none(), "{id}");
         }
     }
 }

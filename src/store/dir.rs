@@ -113,19 +113,19 @@ impl RunDir {
     pub fn peek(dir: &Path) -> Result<RunPeek, StoreError> {
         let dir = &*absolute(dir)?;
         let run = RunFile::load(dir)?;
-        let state = StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run));
-        let owner = Lock::owner(dir)?;
+        let state = || Ok(StateFile::load(dir)?.unwrap_or_else(|| StateFile::fresh(&run)));
+        let (state, owner) = with_owner(state, || Lock::owner(dir))?;
         let age_ms = stamp::now().0.saturating_sub(state.heartbeat_at.0);
         let heartbeat_age = Duration::from_millis(u64::try_from(age_ms).unwrap_or(0));
         Ok(RunPeek { dir: dir.to_owned(), run, state, owner, heartbeat_age })
     }
 
-    /// Makes sure that nobody works on a copy of the run while this one is held; copies meet in `runs_dir`.
+    /// Makes sure that nobody works on a copy of the run while this one is held; copies meet in `locks`.
     ///
     /// # Errors
     /// [`StoreError::Copied`].
-    pub fn exclude_copies(&mut self, runs_dir: &Path, run_id: &str) -> Result<(), StoreError> {
-        self._copies = Copies::exclude(&self.path, runs_dir, run_id)?;
+    pub fn exclude_copies(&mut self, locks: &Path, run_id: &str) -> Result<(), StoreError> {
+        self._copies = Copies::exclude(&self.path, locks, run_id)?;
         Ok(())
     }
 
@@ -147,6 +147,22 @@ impl RunDir {
     /// The journal's file.
     pub fn journal_path(&self) -> PathBuf {
         self.path.join(journal::NAME)
+    }
+}
+
+/// Looks until the state was read between two looks at the owner that say the same: a run that ends, or begins, between one
+/// look at each would be taken for one that was killed.
+fn with_owner<S, O, E>(
+    mut state: impl FnMut() -> Result<S, E>,
+    mut owner: impl FnMut() -> Result<Option<O>, E>,
+) -> Result<(S, Option<O>), E> {
+    let mut before = owner()?;
+    loop {
+        let (state, after) = (state()?, owner()?);
+        if before.is_some() == after.is_some() {
+            return Ok((state, after));
+        }
+        before = after;
     }
 }
 
@@ -284,5 +300,16 @@ mod tests {
         let before = names(&planned).unwrap();
         drop(RunDir::claim(&planned).unwrap());
         assert_eq!(names(&planned).unwrap(), before);
+    }
+
+    #[test]
+    fn a_run_that_ends_or_begins_while_it_is_looked_at_is_not_taken_for_one_that_was_killed() {
+        let look = |states: [&'static str; 2], owners: [Option<u32>; 3]| {
+            let (mut states, mut owners) = (states.into_iter(), owners.into_iter());
+            with_owner(|| states.next().ok_or(()), || owners.next().ok_or(()))
+        };
+        assert_eq!(look(["running", "finished"], [Some(7), None, None]), Ok(("finished", None)));
+        assert_eq!(look(["incomplete", "running"], [None, Some(7), Some(7)]), Ok(("running", Some(7))));
+        assert_eq!(look(["running", "-"], [Some(7), Some(7), None]), Ok(("running", Some(7))));
     }
 }

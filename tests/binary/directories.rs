@@ -69,6 +69,13 @@ fn d3_a_second_owner_is_refused_with_5_and_the_first_one_goes_on() {
     assert_eq!((&reported["exit_code"], &reported["n_total"]), (&serde_json::Value::Null, &180.into()), "{reported}");
     place.run(&["resume", &dir, "--json"]).refused(5, &[&dir, "is owned by", &owner]);
     place.run(&["run", &input, "--run-dir", &dir, "--json"]).refused(5, &[&owner]);
+    // A copy has a lock of its own, and what it would send is the same.
+    let copy = place.text("copy");
+    fs::create_dir(&copy).unwrap();
+    for name in ["run.json", "state.json"] {
+        fs::copy(place.path("run").join(name), place.path("copy").join(name)).unwrap();
+    }
+    place.run(&["resume", &copy, "--json"]).refused(5, &[&copy, "is a copy of a run", &owner]);
     // Looking is not owning.
     let status = last_json(&place.run(&["status", &dir, "--json"]).stdout);
     assert_eq!((&status["live"], &status["owner"]["pid"]), (&true.into(), &first.pid().into()));

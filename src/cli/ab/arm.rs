@@ -12,7 +12,6 @@ use crate::store::{Last, RunFile, for_each_outcome};
 
 use super::AbArgs;
 use crate::cli::failure::Failure;
-use crate::cli::launch::store_failure;
 use crate::cli::signals::Signals;
 
 /// How batches were made before: few and large, over one org.
@@ -95,8 +94,7 @@ impl Arm {
             if let (Some(slot), true) = (slot, line.outcome.is_terminal()) {
                 *slot = Last::Succeeded;
             }
-        })
-        .map_err(|error| store_failure(&error))?;
+        })?;
         Ok(last)
     }
 

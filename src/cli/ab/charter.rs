@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::failure::Failure;
-use crate::cli::launch::store_failure;
 use crate::requests::Input;
 use crate::store::{load_file, run_file, save_file};
 
@@ -68,7 +67,7 @@ impl Charter {
     /// # Errors
     /// What differs, with both values; or what stands there cannot be read.
     pub(super) fn admits(&self, dir: &Path) -> Result<(), Failure> {
-        let begun = load_file::<Charter>(&dir.join(NAME)).map_err(|error| store_failure(&error))?;
+        let begun = load_file::<Charter>(&dir.join(NAME))?;
         let Some(begun) = begun else { return Ok(()) };
         match begun.differs(self) {
             None => Ok(()),
@@ -86,7 +85,7 @@ impl Charter {
     pub(super) fn save(&self, dir: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Failure::usage(format!("failed to make {}: {error}", dir.display())))?;
-        save_file(&dir.join(NAME), self).map_err(|error| store_failure(&error))
+        save_file(&dir.join(NAME), self).map_err(Failure::from)
     }
 
     /// How this one differs from the one that is asked for, in words with both values: the first difference, the input before

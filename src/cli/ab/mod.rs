@@ -19,14 +19,14 @@ use crate::report::format;
 use crate::requests::Input;
 use crate::store::{Last, RunDir, RunFile, save_file};
 
-use super::drive::runtime;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::gate::{tolerated, unauthorized};
-use super::launch::{index, store_failure};
+use super::launch::index;
 use super::options::{DriveArgs, PlanningArgs};
 use super::out;
 use super::price::Price;
+use super::runtime::runtime;
 use super::setup::Setup;
 use super::signals::Signals;
 
@@ -111,7 +111,7 @@ async fn both<'a>(
     }
     let verdict = Verdict::new(input, args.target, results);
     let path = args.out.join("ab.json");
-    save_file(&path, &verdict).map_err(|error| store_failure(&error))?;
+    save_file(&path, &verdict)?;
     if args.json {
         let json = serde_json::to_string(&verdict)
             .map_err(|error| Failure::internal(format!("failed to write the result: {error}")))?;
@@ -232,7 +232,7 @@ fn begun(dir: &Path) -> Result<Option<crate::store::RunPeek>, Failure> {
     match RunDir::peek(dir) {
         Ok(peek) => Ok(Some(peek)),
         Err(crate::store::StoreError::NotARun(_)) => Ok(None),
-        Err(error) => Err(store_failure(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 

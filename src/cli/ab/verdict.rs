@@ -10,7 +10,6 @@ use crate::requests::Input;
 use crate::store::{RunDir, for_each_outcome};
 
 use crate::cli::failure::Failure;
-use crate::cli::launch::store_failure;
 
 use super::arm::Arm;
 
@@ -65,7 +64,7 @@ pub(super) struct ArmResult {
 impl ArmResult {
     /// Reads an arm's directory. Ids are compared, not counted.
     pub(super) fn read(arm: &Arm, slots: u32, input: &Arc<Input>) -> Result<ArmResult, Failure> {
-        let peek = RunDir::peek(&arm.dir).map_err(|error| store_failure(&error))?;
+        let peek = RunDir::peek(&arm.dir)?;
         let mut has = vec![false; input.len() as usize];
         let (mut n_alien, mut n_twice) = (0, 0);
         let mut unreadable = None;
@@ -78,8 +77,7 @@ impl ArmResult {
                 Ok(None) => n_alien += 1,
                 Err(error) => unreadable = Some(error),
             }
-        })
-        .map_err(|error| store_failure(&error))?;
+        })?;
         if let Some(error) = unreadable {
             return Err(Failure::usage(error));
         }

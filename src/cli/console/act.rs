@@ -7,7 +7,7 @@ use crate::cli::demo::DemoArgs;
 use crate::cli::export::{ExportArgs, ExportFormat};
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
-use crate::cli::launch::{Indexed, Ready, store_failure};
+use crate::cli::launch::{Indexed, Ready};
 use crate::cli::options::{DriveArgs, PathArg};
 use crate::cli::price::Price;
 use crate::cli::resume::ResumeArgs;
@@ -173,8 +173,7 @@ pub(super) fn report(dir: &Path) -> Result<String, String> {
 
 /// Deletes a run that is still what the operator saw.
 pub(super) fn delete(dir: &Path, run_id: &str, done: u64) -> Result<PathBuf, String> {
-    let kept =
-        delete_run(dir, run_id, done).map_err(|error| format!("not deleted: {}", words(store_failure(&error))))?;
+    let kept = delete_run(dir, run_id, done).map_err(|error| format!("not deleted: {}", words(error.into())))?;
     if let Some(file) = kept {
         return Err(format!(
             "the run is deleted; its directory stays, because it holds {file}, which is not the run's: {}",

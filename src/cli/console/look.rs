@@ -27,7 +27,11 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The pictures of a run directory. They end when nobody drives the run any more.
 pub(super) fn attach(dir: &Path, runtime: &Handle) -> Result<Attached, String> {
     let peek = RunDir::peek(dir).map_err(|error| error.to_string())?;
-    let driver = if peek.owner.is_some() { Driver::Elsewhere } else { Driver::Nobody };
+    // What is driven here is shown by its engine: an owner that is this process reads back what is durable, for a moment.
+    let driver = match &peek.owner {
+        Some(owner) if !owner.is_this_process() => Driver::Elsewhere,
+        _ => Driver::Nobody,
+    };
     let (pictures, watched) = watch::channel(Arc::new(picture(&peek, 1)));
     let (commands, asked) = mpsc::channel(1);
     if driver == Driver::Elsewhere {

@@ -10,6 +10,7 @@ mod runs;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -236,6 +237,9 @@ impl Backstage for Console {
     }
 }
 
+/// How long a terminal may take for the summary of a run that a signal ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// What is shown first.
 pub(crate) enum Opening {
     /// The list of runs.
@@ -307,17 +311,41 @@ pub(crate) async fn show(opening: Opening, shown: &Shown, logging: &Logging) -> 
     }
     exit.map_err(|error| Failure::internal(format!("failed to show the run: {error}")))?;
     let endings = std::mem::take(&mut *lock(&console.0.endings));
-    for (snapshot, exit_code) in endings.iter().filter(|_| !tui::is_stuck()) {
-        // A terminal that is gone shows no summary; that does not change how the run ended.
-        if let Err(failure) = out::print(&summary::text(snapshot, *exit_code)) {
-            tracing::warn!("{}", failure.message);
-        }
-    }
     if tui::is_stuck() {
         tui::give_back_stuck();
+    } else {
+        let texts: Vec<String> = endings.iter().map(|(snapshot, code)| summary::text(snapshot, *code)).collect();
+        // On a thread that no runtime waits for.
+        let (done, told) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            tell(&texts);
+            // Nobody waits any more for what came too late.
+            let _ = done.send(());
+        });
+        last_words(told, leaving.wait(), by_signal.exit_code().is_some()).await;
     }
     let nothing_driven = by_signal.exit_code().unwrap_or(0);
     Ok(endings.last().map_or(nothing_driven, |(_, exit_code)| *exit_code))
+}
+
+fn tell(summaries: &[String]) {
+    for text in summaries {
+        // A terminal that is gone shows no summary; that does not change how the run ended.
+        if let Err(failure) = out::print(text) {
+            tracing::warn!("{}", failure.message);
+        }
+    }
+}
+
+/// Waits for what is told last. A terminal that takes nothing (Ctrl-S came between the screen and the summary) holds up nobody
+/// who gives a signal, and for a moment only whom a signal has ended.
+async fn last_words(told: impl Future, signal: impl Future, was_ended_by_one: bool) {
+    tokio::select! {
+        biased;
+        _ = told => {}
+        _ = signal => {}
+        () = tokio::time::sleep(LAST_WORDS), if was_ended_by_one => {}
+    }
 }
 
 /// How the screens look and behave: flags over settings.
@@ -340,4 +368,21 @@ fn options(shown: &Shown, logging: &Logging) -> Result<tui::TuiOptions, Failure>
         draft: None,
         plans_first: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_terminal_that_takes_no_summary_holds_up_nobody_who_gives_a_signal_or_gave_one() {
+        last_words(ready(()), pending::<()>(), false).await;
+        last_words(pending::<()>(), ready(()), false).await;
+        last_words(pending::<()>(), pending::<()>(), true).await;
+        // Whoever left by a key is waited for: the terminal may go on.
+        let left_by_a_key = last_words(pending::<()>(), pending::<()>(), false);
+        assert!(tokio::time::timeout(LAST_WORDS * 100, left_by_a_key).await.is_err());
+    }
 }

@@ -10,7 +10,7 @@ use crate::cli::audit::facts;
 use crate::cli::failure::Failure;
 use crate::cli::front::Front;
 use crate::cli::kept_index::KeptIndex;
-use crate::cli::launch::{Indexed, Ready, Specs, store_failure, with_cache};
+use crate::cli::launch::{Indexed, Ready, Specs, with_cache};
 use crate::cli::options::PathArg;
 use crate::cli::pilot::Pilot;
 use crate::cli::planned::Ground;
@@ -133,7 +133,7 @@ fn make(planned: &PlannedRun, order: &LaunchOrder) -> Result<(Ready, Indexed, Se
     let indexed = with_cache(planned.input()?, setup.cache_dir.as_deref())?;
     let new = NewRun::plan(&args, indexed, &setup)?;
     refuse_another(order, new.plan.route, new.plan.n_to_send)?;
-    let claim = RunDir::claim(&dir).map_err(|error| store_failure(&error))?;
+    let claim = RunDir::claim(&dir)?;
     let (ready, indexed) = new.start(claim, &args, &setup)?;
     Ok((ready, indexed, setup))
 }
@@ -207,7 +207,7 @@ fn make_pilot(planned: &PlannedRun, order: &LaunchOrder, agreed: &PilotTerms) ->
     refuse_dearer(&terms(&pilot)?, agreed)?;
     let plan = plan_of(&indexed, &open, &asked(&args, &setup), &setup);
     let dir = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    let claim = RunDir::claim(&dir).map_err(|error| store_failure(&error))?;
+    let claim = RunDir::claim(&dir)?;
     let specs = pilot.prepare(claim, indexed, &args.input.display().to_string(), &plan, &setup)?;
     if args.run_dir.is_some() {
         remember(&setup.runs_dir, &dir);

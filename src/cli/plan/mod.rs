@@ -16,7 +16,7 @@ use crate::tui::screens::planner::Draft;
 
 use super::console::{self, PlannedRun};
 use super::deadline;
-use super::drive::{Shown, runtime};
+use super::drive::Shown;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
 use super::launch::{index, with_cache};
@@ -27,6 +27,7 @@ use super::pilot::pilot;
 use super::planned::{Asked, Ground, until};
 use super::planner::{self, Planned};
 use super::run::{RunArgs, expected_open};
+use super::runtime::runtime;
 use super::setup::{catalog, settings};
 use super::work::Work;
 

@@ -54,7 +54,7 @@ pub enum LogError {
         source: tracing_subscriber::filter::ParseError,
     },
     /// The file cannot be written.
-    #[error("failed to open the log file {}: {source}; name another with --log-file", path.display())]
+    #[error("failed to open the log file {}: {source}; make it writable, or set XDG_STATE_HOME", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -263,7 +263,7 @@ mod tests {
     fn a_file_that_cannot_be_opened_is_named_with_the_remedy() {
         let settings = LogSettings { file: Some("/nonexistent/dir/log".into()), ..LogSettings::default() };
         let error = layer(&settings).unwrap_err().to_string();
-        assert!(error.contains("/nonexistent/dir/log") && error.contains("--log-file"), "{error}");
+        assert!(error.contains("/nonexistent/dir/log") && error.contains("XDG_STATE_HOME"), "{error}");
         let settings = LogSettings { filter: "fandeck=loud".into(), ..LogSettings::default() };
         let error = init(&settings).unwrap_err().to_string();
         assert!(error.contains("fandeck=loud"), "{error}");
