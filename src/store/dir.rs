@@ -20,9 +20,9 @@ use super::{journal, lock, orders, stamp};
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    lock: Lock,
-    /// See [`RunDir::exclude_copies`].
+    /// See [`RunDir::exclude_copies`]. Before the lock, so that it is let go of before it: whoever gets the lock gets this, too.
     _copies: Option<Copies>,
+    lock: Lock,
 }
 
 /// A directory that is ours and holds no run yet: the place to spool standard input to before the run is known.
@@ -311,5 +311,30 @@ mod tests {
         assert_eq!(look(["running", "finished"], [Some(7), None, None]), Ok(("finished", None)));
         assert_eq!(look(["incomplete", "running"], [None, Some(7), Some(7)]), Ok(("running", Some(7))));
         assert_eq!(look(["running", "-"], [Some(7), Some(7), None]), Ok(("running", Some(7))));
+    }
+
+    #[test]
+    fn d3_who_gets_the_directory_after_another_is_not_taken_for_a_copy() {
+        let temp = tempfile::tempdir().unwrap();
+        let input = input_of(&temp.path().join("in.jsonl"), &[("a", "1")]);
+        let (dir, locks) = (temp.path().join("run"), temp.path().join("locks"));
+        drop(RunDir::create(&dir, &run_file(&input)).unwrap());
+        let take_it_often = || {
+            let mut n_left = 50;
+            while n_left > 0 {
+                match RunDir::open(&dir) {
+                    Ok((mut run_dir, run, _)) => {
+                        run_dir.exclude_copies(&locks, &run.run_id).unwrap();
+                        assert!(run_dir._copies.is_some());
+                        n_left -= 1;
+                    }
+                    Err(error) => assert!(matches!(error, StoreError::Owned { .. }), "{error}"),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(take_it_often);
+            scope.spawn(take_it_often);
+        });
     }
 }
