@@ -6,11 +6,15 @@
 //! Copies on other machines, and those of another user, are not seen.
 
 use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 use super::lock::{self, Lock};
+
+/// How often the directory of a lock may be taken away by the one before, while it is made anew.
+const TRIES: usize = 10;
 
 /// The lock of a run's id. It ends with this value, and with the process in any case.
 #[derive(Debug)]
@@ -20,8 +24,8 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Takes the lock of a run's id in `locks`, for the directory `dir`; `None` where there is no place for one, which is no reason not to
-    /// run.
+    /// Takes the lock of a run's id in `locks`, for the directory `dir`; `None` where there is no place for one, which is no
+    /// reason not to run.
     ///
     /// # Errors
     /// [`StoreError::Copied`].
@@ -32,8 +36,14 @@ impl Copies {
             return Ok(None);
         }
         let place = locks.join(run_id);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&place);
-        match made.map_err(StoreError::io("create", &place)).and_then(|()| Lock::take(&place)) {
+        let take = || {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(&place);
+            made.map_err(StoreError::io("create", &place)).and_then(|()| Lock::take(&place))
+        };
+        // The one before may take its directory away in the moment between the two.
+        let again = (0..TRIES).map(|_| take()).find(|taken| !taken.as_ref().is_err_and(is_gone));
+        let taken = again.unwrap_or_else(take);
+        match taken {
             Ok(lock) => Ok(Some(Copies { place, _lock: lock })),
             Err(StoreError::Owned { by, .. }) => Err(StoreError::Copied { path: dir.to_owned(), by }),
             Err(error) => {
@@ -42,6 +52,10 @@ impl Copies {
             }
         }
     }
+}
+
+fn is_gone(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
 }
 
 impl Drop for Copies {
@@ -72,6 +86,24 @@ mod tests {
         drop(first);
         assert!(take("/copies/a", "run-1").unwrap().is_some());
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn one_that_ends_while_the_next_begins_does_not_leave_that_without_a_lock() {
+        let temp = tempfile::tempdir().unwrap();
+        let come_and_go = || {
+            for _ in 0..500 {
+                match Copies::exclude(Path::new("/runs/a"), temp.path(), "run-1") {
+                    Ok(taken) => assert!(taken.is_some()),
+                    Err(error) => assert!(matches!(error, StoreError::Copied { .. }), "{error}"),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(come_and_go);
+            }
+        });
     }
 
     #[test]
