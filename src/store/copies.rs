@@ -55,7 +55,9 @@ impl Copies {
 }
 
 fn is_gone(error: &StoreError) -> bool {
-    matches!(error, StoreError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
+    // There when it was to be made, and not there when it was looked at.
+    let passing = [ErrorKind::NotFound, ErrorKind::AlreadyExists];
+    matches!(error, StoreError::Io { source, .. } if passing.contains(&source.kind()))
 }
 
 impl Drop for Copies {
