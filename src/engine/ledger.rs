@@ -16,7 +16,8 @@ use crate::store::stamp;
 
 use super::load::Sizes;
 
-/// Tokens that a prompt may have besides its text: tool use and the frame of a conversation.
+/// Tokens that a prompt may have besides its text, when it is not of plain text alone: the API's prompts for tool use, for the form
+/// of an answer and the like. The frame of a conversation needs none: its turns have more bytes in the line than tokens.
 const FRAME_TOKENS: u64 = 1_024;
 
 /// Milliseconds of a day.
@@ -390,13 +391,17 @@ impl Ledger {
 }
 
 /// The most that a request can cost: its text has no more tokens than bytes, each of them written to the prompt cache at the
-/// dearest, its answer is as long as it may be, and its tools search as often as they may; all at the prices of the speed and
-/// place that it asks for. Nothing for a model without a price.
+/// dearest where it asks for the cache, its answer is as long as it may be, and its tools search as often as they may; all at the
+/// prices of the speed and place that it asks for. Nothing for a model without a price.
 pub(crate) fn at_most(models: &Tariff, sizes: &dyn Sizes, no: RequestNo, batch: bool) -> Money {
     let Some((_, Some(card))) = models.get(usize::from(sizes.model(no))) else { return Money::ZERO };
-    let (prompt, extras) = (u64::from(sizes.bytes(no)) + FRAME_TOKENS, sizes.extras(no));
+    let extras = sizes.extras(no);
+    let prompt = u64::from(sizes.bytes(no)) + if extras.adds_to_prompt() { FRAME_TOKENS } else { 0 };
     let price = card.for_prompt(prompt, extras.terms());
-    let dearest = price.input.max(price.cache_write_5m).max(price.cache_write_1h);
+    let dearest = match extras.writes_cache() {
+        true => price.input.max(price.cache_write_5m).max(price.cache_write_1h),
+        false => price.input,
+    };
     let tokens = Money::for_tokens(prompt, dearest) + Money::for_tokens(sizes.max_tokens(no).into(), price.output);
     let searches = Money::for_tokens(extras.searches(), price.web_search);
     searches + if batch { tokens.half() } else { tokens }

@@ -21,10 +21,15 @@ fn answer(org: OrgId, cost: u64) -> Answer {
 
 #[test]
 fn the_most_that_a_request_costs_is_its_bytes_at_the_dearest_and_its_longest_answer() {
-    // (976 + 1,024) tokens at 2 USD for an hour's cache write, 1,000 at 5 USD per million.
+    // 976 tokens at 1 USD, 1,000 at 5 USD per million.
     let plain = Extras::default();
-    assert_eq!(most("claude-haiku-4-5", plain, false), Money::from_usd(0.009));
-    assert_eq!(most("claude-haiku-4-5", plain, true), Money::from_usd(0.0045));
+    assert_eq!(most("claude-haiku-4-5", plain, false), Money::from_usd(0.005_976));
+    assert_eq!(most("claude-haiku-4-5", plain, true), Money::from_usd(0.002_988));
+    // 1,024 tokens more for what the API adds; 2 USD for an hour's cache write.
+    let on = |adds, caches| most("claude-haiku-4-5", plain.of_prompt(adds, caches), false);
+    assert_eq!(on(true, false), Money::from_usd(0.007));
+    assert_eq!(on(false, true), Money::from_usd(0.006_952));
+    assert_eq!(on(true, true), Money::from_usd(0.009));
     assert_eq!(most("nobody-knows-it", plain, false), Money::ZERO, "a model without a price");
 }
 
@@ -48,7 +53,7 @@ fn most(model: &str, extras: Extras, batch: bool) -> Money {
 
 #[test]
 fn fast_mode_the_us_and_searches_are_reserved_as_they_are_billed() {
-    let on = |fast, us_inference, searches| Extras::new(Terms { fast, us_inference }, searches);
+    let on = |fast, us_inference, searches| Extras::new(Terms { fast, us_inference }, searches).of_prompt(true, true);
     let opus = |extras, batch| most("claude-opus-5", extras, batch);
     // 2,000 tokens at 10 USD for an hour's cache write, 1,000 at 25 USD per million; twice that in fast mode.
     assert_eq!(opus(on(false, false, 0), false), Money::from_usd(0.045));

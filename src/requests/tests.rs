@@ -51,7 +51,7 @@ fn what_is_billed_besides_tokens_is_known_of_each_request() {
         (r#","speed":null,"inference_geo":7,"tools":"none""#.to_owned(), (false, false, 0)),
         (format!(r#","tools":[{own},{search}],"speed":"fast","inference_geo":"us""#), (true, true, 3)),
         (format!(r#","tools":[{search},{endless},7,null,[{search}]]"#), (false, false, 13)),
-        (format!(r#","tools":[{}]"#, search.replace('3', "99999999999")), (false, false, 16_383)),
+        (format!(r#","tools":[{}]"#, search.replace('3', "99999999999")), (false, false, 4_095)),
         (format!(r#","tools":[{}]"#, search.replace('3', "null")), (false, false, 10)),
     ];
     for (more, wanted) in cases {
@@ -59,6 +59,32 @@ fn what_is_billed_besides_tokens_is_known_of_each_request() {
         let extras = index(&line).unwrap().extras_of(RequestNo(0));
         let terms = extras.terms();
         assert_eq!((terms.fast, terms.us_inference, extras.searches()), wanted, "{line}");
+    }
+}
+
+#[test]
+fn a_prompt_of_plain_text_is_told_from_one_that_the_api_adds_to_or_caches() {
+    let image = r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]"#;
+    let cached = r#"[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]"#;
+    let hidden = cached.replace("cache_", r"cach\u0065_");
+    let fields = r#""system":"s","metadata":{"user_id":"u"},"temperature":0.5,"stop_sequences":["."],"speed":"fast""#;
+    let cases = [
+        (r#""stream":false"#.to_owned(), (false, false)),
+        (fields.to_owned(), (false, false)),
+        (r#""system":"caf\u00e9 \u003cb\u003e, a \"source\"""#.to_owned(), (false, false)),
+        (r#""tools":[]"#.to_owned(), (true, false)),
+        (r#""thinking":{"type":"adaptive"}"#.to_owned(), (true, false)),
+        (r#""output_config":{"format":{}}"#.to_owned(), (true, false)),
+        (r#""a_field_to_come":1"#.to_owned(), (true, false)),
+        (format!(r#""system":{image}"#), (true, false)),
+        (format!(r#""system":{cached}"#), (false, true)),
+        (format!(r#""system":{hidden}"#), (true, true)),
+        (r#""cache_control":{"type":"ephemeral"}"#.to_owned(), (true, true)),
+    ];
+    for (more, wanted) in cases {
+        let line = request("a").replace(r#""max_tokens":16"#, &format!(r#""max_tokens":16,{more}"#));
+        let extras = index(&line).unwrap().extras_of(RequestNo(0));
+        assert_eq!((extras.adds_to_prompt(), extras.writes_cache()), wanted, "{line}");
     }
 }
 

@@ -11,8 +11,8 @@ use crate::engine::ledger::Ledger;
 use crate::model::books::Limits;
 use crate::model::{BatchSettings, Books};
 
-/// The most that a request of these tests costs: 1,424 tokens at 2 USD, 16 at 5 USD per million.
-const AT_MOST: Money = Money(2_928_000_000);
+/// The most that a request of these tests costs: 400 tokens at 1 USD, 16 at 5 USD per million.
+const AT_MOST: Money = Money(480_000_000);
 
 fn desk(caps: &[u32], n: usize, limits: Limits, unattended: bool) -> Desk {
     let mut desk = Desk::bare(caps, &[n], DispatchSettings::default(), unattended);

@@ -26,6 +26,14 @@ pub(super) struct Usable<'a> {
     pub(super) extras: Extras,
 }
 
+impl Usable<'_> {
+    /// With what the text of its line says about its prompt.
+    fn with_text(mut self, line: &[u8]) -> Self {
+        self.extras = self.extras.of_prompt(prompt::has_more_than_text(line), prompt::may_write_cache(line));
+        self
+    }
+}
+
 /// Checks a line. Every problem is handed to `add`; what is returned is as much of the line as can be used, which is
 /// its id at the least.
 pub(super) fn check<'a>(line: &'a [u8], add: &mut dyn FnMut(ProblemKind)) -> Option<Usable<'a>> {
@@ -38,7 +46,7 @@ pub(super) fn check<'a>(line: &'a [u8], add: &mut dyn FnMut(ProblemKind)) -> Opt
         }
     };
     match serde_json::from_str::<Top<'a>>(text) {
-        Ok(Top::Object(shape)) => shape.check(add),
+        Ok(Top::Object(shape)) => shape.check(add).map(|usable| usable.with_text(line)),
         Ok(Top::Other(found)) => {
             add(ProblemKind::NotAnObject(found));
             None
@@ -148,6 +156,8 @@ struct Params<'a> {
     stream: Field<Any<'a>>,
     terms: Terms,
     searches: u64,
+    /// It has a field that may have the API add to the prompt.
+    adds: bool,
 }
 
 enum MessagesOr {
@@ -217,7 +227,7 @@ impl<'a> Params<'a> {
         if matches!(self.stream.value, Some(Any::Bool(true))) {
             add(ProblemKind::Stream);
         }
-        (model, max_tokens, Extras::new(self.terms, self.searches))
+        (model, max_tokens, Extras::new(self.terms, self.searches).of_prompt(self.adds, false))
     }
 }
 
@@ -269,7 +279,10 @@ fn any_json(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("any JSON")
 }
 
+mod key;
+mod prompt;
 mod tools;
+use key::Key;
 use tools::Searches;
 
 struct AnyVisitor;
@@ -292,53 +305,6 @@ impl<'de> Visitor<'de> for AnyVisitor {
         Ok(Any::Text(Cow::Owned(text.to_owned())))
     }
     other!(Any::Other; null number array object);
-}
-
-/// The keys that matter in any of the objects.
-enum Key {
-    CustomId,
-    Params,
-    Model,
-    MaxTokens,
-    Messages,
-    Stream,
-    Role,
-    Speed,
-    InferenceGeo,
-    Tools,
-    Type,
-    MaxUses,
-    Other,
-}
-
-struct KeyVisitor;
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        deserializer.deserialize_identifier(KeyVisitor)
-    }
-}
-impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-        Ok(match key {
-            "custom_id" => Key::CustomId,
-            "params" => Key::Params,
-            "model" => Key::Model,
-            "max_tokens" => Key::MaxTokens,
-            "messages" => Key::Messages,
-            "stream" => Key::Stream,
-            "role" => Key::Role,
-            "speed" => Key::Speed,
-            "inference_geo" => Key::InferenceGeo,
-            "tools" => Key::Tools,
-            "type" => Key::Type,
-            "max_uses" => Key::MaxUses,
-            _ => Key::Other,
-        })
-    }
 }
 
 struct TopVisitor;
@@ -382,8 +348,14 @@ impl<'de> Visitor<'de> for ParamsVisitor {
                 Key::InferenceGeo => {
                     params.terms.us_inference |= fields.next_value::<Any<'de>>()?.is_text(|geo| geo == "us");
                 }
-                Key::Tools => params.searches = params.searches.max(fields.next_value::<Searches>()?.0),
-                _ => drop(fields.next_value::<IgnoredAny>()?),
+                Key::Tools => {
+                    params.adds = true;
+                    params.searches = params.searches.max(fields.next_value::<Searches>()?.0);
+                }
+                other => {
+                    params.adds |= !matches!(other, Key::Plain);
+                    let IgnoredAny = fields.next_value()?;
+                }
             }
         }
         Ok(ParamsOr::Params(params))
