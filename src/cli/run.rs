@@ -80,7 +80,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let indexed = with_cache(input, setup.cache())?;
     let new = NewRun::plan(args, indexed, &setup)?;
     if !args.drive.yes {
-        gate::before_run(&new.indexed, &new.open, &setup, new.plan.route)?;
+        gate::before_run(&new.indexed, &new.open, &setup, front, new.plan.route)?;
     }
     let (ready, indexed) = new.start(claim, args, &setup)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)
