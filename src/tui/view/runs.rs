@@ -43,7 +43,7 @@ fn scrolled(selected: usize, rows: u16) -> usize {
 pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
     let (table, _) = split(area);
     let shown = ui.runs.shown();
-    let first = scrolled(ui.runs.selected_ix(&shown), table.height);
+    let first = scrolled(ui.runs.selected_ix(&shown).unwrap_or(0), table.height);
     let ix = first + usize::from(here.y.checked_sub(table.y)?);
     (table.contains(here) && ix < shown.len()).then_some(Target::Run(ix))
 }
@@ -82,11 +82,11 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let columns = Columns::of(area.width);
     put(buf, area, 1, [styled(columns.heading(), theme.dim)]);
     let at = ui.selected_ix(&shown);
-    let first = scrolled(at, table.height);
+    let first = scrolled(at.unwrap_or(0), table.height);
     for (row, (ix, run)) in (0..table.height).zip(shown.iter().enumerate().skip(first)) {
-        put(buf, table, row, columns.line(scene, run, ix == at));
+        put(buf, table, row, columns.line(scene, run, at == Some(ix)));
     }
-    if let Some(run) = shown.get(at) {
+    if let Some(run) = at.and_then(|at| shown.get(at)) {
         details(buf, scene, run, detail);
     }
 }
@@ -296,8 +296,10 @@ fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
     let key = |action| scene.ui.keymap.hint(action);
     let watch = key(Action::OpenRun);
     let export = key(Action::ExportRun);
-    if is_shown(scene.ui, scene.snapshot, &run.dir) {
+    if is_shown(scene.ui, scene.snapshot, run) {
         format!("{watch} shows it: it is driven here")
+    } else if facts.here {
+        "this console drove it, and is closing it".to_owned()
     } else if facts.owner.is_some() {
         format!("{watch} watches it: another process drives it")
     } else if facts.resumable {
