@@ -2,6 +2,7 @@
 
 use crate::model::{CommandOutcome, Family, Level, Money, Now, OrgId, RunSlot, RunStatus};
 
+use super::batch::BatchRun;
 use super::event::Effect;
 use super::state::{RunState, State};
 
@@ -13,8 +14,8 @@ pub(super) struct Said {
     pub(super) offers: bool,
 }
 
-/// The words for a share of the budget. `pilots` tells that shapes of requests are still being tried.
-pub(super) fn step(run: &RunState, percent: u8, pilots: bool) -> Said {
+/// The words for a share of the budget, of a run with or without sub-batches.
+pub(super) fn step(run: &RunState, part: Option<&BatchRun>, percent: u8) -> Said {
     let (n_doubt, doubt) = run.ledger.in_doubt();
     let limit = run.budget.limits().max_cost.unwrap_or_default();
     let mut text = format!("{percent} % of the budget of {limit} is used: {} spent", run.ledger.spent());
@@ -22,7 +23,9 @@ pub(super) fn step(run: &RunState, percent: u8, pilots: bool) -> Said {
         text.push_str(&format!(", up to {doubt} for {n_doubt} attempts that may have been billed"));
     }
     text.push_str(&format!("; what is out costs {} more at the worst", run.ledger.reserved()));
-    let offers = run.facts.can_move && run.queue.counts().open() > u64::from(run.queue.in_flight());
+    let offers = movable(run, part.is_some()).is_ok();
+    // Shapes of requests are still being tried.
+    let pilots = part.is_some_and(|part| !part.piloted);
     match percent {
         95.. if run.facts.pilot.is_some() => text.push_str("; the pilot stops, the run can do without it"),
         95.. if pilots => text.push_str("; a pilot that is refused is not replaced, the run can do without it"),
@@ -84,6 +87,24 @@ pub(super) fn used_up(run: &RunState) -> String {
     text
 }
 
+/// Whether what waits of a run can be moved to batches now. The offer and the order are held to the same, so that nothing is offered
+/// which is then refused.
+///
+/// # Errors
+/// What the order is answered with instead.
+pub(super) fn movable(run: &RunState, has_sub_batches: bool) -> Result<(), CommandOutcome> {
+    let already_so = |text: &str| Err(CommandOutcome::AlreadySo(text.to_owned()));
+    let refused = |text: &str| Err(CommandOutcome::Refused(text.to_owned()));
+    match run.status {
+        status if status.is_over() => already_so(&format!("the run is over already: {status}")),
+        _ if run.moving || has_sub_batches => already_so("the run has sub-batches already"),
+        _ if !run.facts.can_move => refused("this run cannot make batches"),
+        RunStatus::Draining => refused("the run is draining: it sends nothing more"),
+        _ if run.queue.is_empty() => already_so("nothing waits: all of it is out or answered"),
+        _ => Ok(()),
+    }
+}
+
 /// Moves what waits to batches: has sub-batches planned for it.
 pub(super) fn move_to_batch(
     state: &mut State,
@@ -95,22 +116,10 @@ pub(super) fn move_to_batch(
     let Some(run) = state.runs.get_mut(slot.ix()) else {
         return CommandOutcome::Refused("there is no such run".to_owned());
     };
-    if run.status.is_over() {
-        return CommandOutcome::AlreadySo(format!("the run is over already: {}", run.status));
-    }
-    if run.moving || state.batches[slot.ix()].is_some() {
-        return CommandOutcome::AlreadySo("the run has sub-batches already".to_owned());
-    }
-    if !run.facts.can_move {
-        return CommandOutcome::Refused("this run cannot make batches".to_owned());
-    }
-    if run.status == RunStatus::Draining {
-        return CommandOutcome::Refused("the run is draining: it sends nothing more".to_owned());
+    if let Err(outcome) = movable(run, state.batches[slot.ix()].is_some()) {
+        return outcome;
     }
     let open: Vec<_> = run.queue.waiting_nos().collect();
-    if open.is_empty() {
-        return CommandOutcome::AlreadySo("nothing waits: all of it is out or answered".to_owned());
-    }
     run.moving = true;
     run.budget.offers_batch = false;
     let text = format!("{} requests that wait move to batches; they are being planned", open.len());

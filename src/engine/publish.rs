@@ -13,6 +13,7 @@ use crate::model::{Family, Money, Mono, Notice, Now, RunStatus};
 
 use super::ahead::{Ahead, ahead};
 use super::batch;
+use super::money;
 use super::pace::easing;
 use super::squeeze::Squeeze;
 use super::state::{OrgState, Pool, RunState, State};
@@ -229,7 +230,10 @@ fn run_views(state: &mut State, now: Now) -> Vec<RunView> {
 fn run_view(run: &RunState, batches: Option<Arc<BatchesView>>, now: Now) -> RunView {
     let counts = run.queue.counts();
     let rate = run.wire.rate();
-    let budget = run.budget.view(&run.ledger, now.wall);
+    let mut budget = run.budget.view(&run.ledger, now.wall);
+    if let Some(budget) = &mut budget {
+        budget.offers_batch &= money::movable(run, batches.is_some()).is_ok();
+    }
     // Nobody knows when a batch ends.
     let in_batches = batches.as_ref().map_or(0, |batches| batches.n_open + batches.n_planned);
     let ahead = match run.status {

@@ -42,8 +42,7 @@ fn watch_budget(state: &mut State, slot: RunSlot, now: Now, effects: &mut Vec<Ef
         return stop_for(state, slot, reason, "deadline", now, effects);
     }
     if let Some(percent) = run.budget.step(&run.ledger) {
-        let pilots = state.batches[slot.ix()].as_ref().is_some_and(|part| !part.piloted);
-        let step = money::step(run, percent, pilots);
+        let step = money::step(run, state.batches[slot.ix()].as_deref(), percent);
         let may_move = percent >= 80 && step.offers;
         state.note(step.level, "budget", None, step.text, now, effects);
         let run = &mut state.runs[slot.ix()];

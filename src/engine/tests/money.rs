@@ -121,6 +121,50 @@ fn at_60_and_80_percent_it_is_said_and_at_80_the_rest_can_be_moved_to_batches() 
     assert!(!desk.state.runs[0].budget.offers_batch);
 }
 
+/// What the operator sees of the offer to move to batches.
+fn is_offered(desk: &mut Desk) -> bool {
+    Publisher::default().picture(&mut desk.state, desk.now).runs[0].budget.as_ref().unwrap().offers_batch
+}
+
+#[test]
+fn a_run_that_is_in_sub_batches_is_not_offered_to_move_to_them() {
+    let mut desk = desk(&[10], 80, max_cost(72), false);
+    desk.feed(vec![Event::BatchPlanned { run: RUN, plan: Ok(Box::new(one_sub_batch(60..80))) }]);
+    for _ in 0..30 {
+        desk.wait(Duration::from_secs(1));
+        desk.end_all(&ok());
+        desk.sync();
+        assert!(!is_offered(&mut desk));
+    }
+    assert_eq!(desk.counts().succeeded, 60);
+    let said = |text: &str| desk.state.notices.ring.iter().any(|notice| notice.text.contains(text));
+    assert!(said("80 % of the budget") && !said("can be moved to batches"));
+}
+
+#[test]
+fn the_move_to_batches_is_offered_as_long_as_something_waits_that_can_be_moved() {
+    let mut desk = desk(&[4], 50, max_cost(53), false);
+    let mut was_offered = false;
+    while desk.counts().succeeded < 50 {
+        desk.wait(Duration::from_secs(1));
+        let waits = desk.state.runs[0].queue.waiting_nos().next().is_some();
+        let offered = is_offered(&mut desk);
+        assert!(waits || !offered, "nothing waits");
+        was_offered |= offered;
+        desk.end_all(&ok());
+        desk.sync();
+    }
+    assert!(was_offered);
+    let mut draining = self::desk(&[4], 100, max_cost(60), false);
+    while !is_offered(&mut draining) {
+        draining.wait(Duration::from_secs(1));
+        draining.end_all(&ok());
+        draining.sync();
+    }
+    draining.command(Command::DrainRun { run: RUN });
+    assert!(!is_offered(&mut draining), "it sends nothing more");
+}
+
 #[test]
 fn at_95_percent_a_pilot_stops_and_a_run_goes_on_to_the_limit() {
     // The next one is out when the answer is there that makes it 95 %.
@@ -203,24 +247,27 @@ fn a_policy_moves_the_rest_to_batches_when_nobody_watches() {
     assert_eq!((desk.rested.clone(), desk.notices("not-moved")), (vec![(RUN, 4)], 2));
 }
 
-#[test]
-fn only_what_still_waits_is_moved() {
-    let mut desk = desk(&[5], 30, Limits::default(), false);
-    let members: Vec<RequestNo> = (0..30).map(RequestNo).collect();
-    let plan = BatchPlan {
+/// Has these requests in one sub-batch, as far as they still wait.
+fn one_sub_batch(members: std::ops::Range<u32>) -> BatchPlan {
+    BatchPlan {
         settings: BatchSettings::default(),
         nonce: "n".to_owned(),
         kept: Vec::new(),
         re_driven: Vec::new(),
-        fresh: vec![members],
+        fresh: vec![members.map(RequestNo).collect()],
         first_index: 0,
         pilots: Vec::new(),
         unfit: Vec::new(),
         finish_on_sync: false,
         remarks: Vec::new(),
-    };
+    }
+}
+
+#[test]
+fn only_what_still_waits_is_moved() {
+    let mut desk = desk(&[5], 30, Limits::default(), false);
     let out: Vec<RequestNo> = desk.flying.iter().map(|(_, no, ..)| *no).collect();
-    desk.feed(vec![Event::BatchPlanned { run: RUN, plan: Ok(Box::new(plan)) }]);
+    desk.feed(vec![Event::BatchPlanned { run: RUN, plan: Ok(Box::new(one_sub_batch(0..30))) }]);
     let part = desk.state.batches[0].as_ref().unwrap();
     assert_eq!(part.subs[0].members.len(), 30 - out.len());
     assert!(out.iter().all(|no| !part.subs[0].members.contains(no)));

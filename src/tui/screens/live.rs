@@ -261,8 +261,11 @@ pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result
                 shown_run(snapshot).and_then(|run| run.budget.as_ref()).is_some_and(|budget| budget.offers_batch);
             if offered && !ui.is_over(snapshot) {
                 Ok(())
+            } else if shown_run(snapshot).is_some_and(|run| run.batches.is_some()) {
+                Err("the run is in sub-batches already".to_owned())
             } else {
-                Err("the move to batches is offered when 80 % of the run's budget is used".to_owned())
+                Err("the move to batches is offered when 80 % of the run's budget is used and something waits"
+                    .to_owned())
             }
         }
         Action::NextFamily if ui.selected_org(snapshot).is_none_or(|org| org.windows.len() < 2) => {
