@@ -47,6 +47,11 @@ pub fn check(text: &str, allow_insecure_http: bool) -> Result<String, BaseUrlErr
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
+/// Whether a base URL is of an API on this machine: a simulated one, or a proxy.
+pub fn is_local(base: &str) -> bool {
+    parse(base).is_some_and(|url| is_loopback(&url))
+}
+
 /// The Messages endpoint under a base URL; `None` when it is not an http or https URL.
 pub(super) fn messages(base: &str) -> Option<Url> {
     parse(&format!("{}/v1/messages", base.trim().trim_end_matches('/')))

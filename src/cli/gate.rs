@@ -97,8 +97,30 @@ fn budget_in_words(cost: &Cost, limits: &Limits) -> String {
 }
 
 /// Before a new run without a screen; on one, the planner asks.
-pub(crate) fn before_run(indexed: &Indexed, last: &[Last], setup: &Setup, path: Route) -> Result<(), Failure> {
-    unattended(indexed, &Price::of(&indexed.input, last, setup, path), setup)
+pub(crate) fn before_run(
+    indexed: &Indexed,
+    last: &[Last],
+    setup: &Setup,
+    front: Front,
+    path: Route,
+) -> Result<(), Failure> {
+    let price = Price::of(&indexed.input, last, setup, path);
+    if !front.is_attended() {
+        return unattended(indexed, &price, setup);
+    }
+    tell(&price, setup, &format!("to send, path {path}"));
+    ask(&price.cost, setup)
+}
+
+/// What is to be agreed to.
+fn tell(price: &Price, setup: &Setup, which: &str) {
+    let cost = &price.cost;
+    out::say(&format!(
+        "{} requests {which}\nprojected cost {}{}",
+        format::count(cost.n),
+        price.in_words(),
+        budget_in_words(cost, &setup.limits)
+    ));
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
@@ -111,18 +133,13 @@ pub(crate) fn before_resume(
 ) -> Result<(), Failure> {
     let price = Price::of(&indexed.input, last, setup, path);
     let cost = &price.cost;
-    if front != Front::Screen {
+    if !front.is_attended() {
         return unattended(indexed, &price, setup);
     }
     if cost.expected <= setup.confirm_above {
         return Ok(());
     }
-    out::say(&format!(
-        "{} requests are left\nprojected cost {}{}",
-        format::count(cost.n),
-        price.in_words(),
-        budget_in_words(cost, &setup.limits)
-    ));
+    tell(&price, setup, "are left");
     ask(cost, setup)
 }
 

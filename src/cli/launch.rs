@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api::base_url;
 use crate::engine::{EngineSpec, RunFacts, RunSpec, plan_batches};
 use crate::model::snapshot::OrgTotals;
 use crate::model::{OrgSpec, RequestNo, Route};
 use crate::report::format;
-use crate::requests::{Fingerprint, Input, InputError, fingerprints};
+use crate::requests::{Fingerprint, Input, InputError, fingerprints, keep_local};
 use crate::store::{Cache, Last, Recovered, RunDir, RunFile, StateFile, WriterSettings, take_hits};
 
 use super::books::{books, tariff};
@@ -32,11 +33,30 @@ pub(crate) fn index(path: &Path) -> Result<Arc<Input>, Failure> {
     Input::index(path, &mut |_| {}).map(Arc::new).map_err(|error: InputError| Failure::usage(error))
 }
 
+/// The cache of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CacheAt<'p> {
+    /// Its directory.
+    pub dir: &'p Path,
+    /// Answers of an API on this machine, which are apart from the others.
+    pub local: bool,
+}
+
+impl<'p> CacheAt<'p> {
+    /// For a run over these orgs. One of them is enough to keep its answers from the others.
+    pub(crate) fn of(dir: &'p Path, orgs: &[OrgSpec]) -> CacheAt<'p> {
+        CacheAt { dir, local: orgs.iter().any(|org| base_url::is_local(&org.base_url)) }
+    }
+}
+
 /// Makes the cache keys and opens the cache, unless it is off.
-pub(crate) fn with_cache(input: Arc<Input>, cache_dir: Option<&Path>) -> Result<Indexed, Failure> {
-    let Some(dir) = cache_dir else { return Ok(Indexed { input, cached: None }) };
+pub(crate) fn with_cache(input: Arc<Input>, cache: Option<CacheAt<'_>>) -> Result<Indexed, Failure> {
+    let Some(CacheAt { dir, local }) = cache else { return Ok(Indexed { input, cached: None }) };
     let cache = Cache::open(dir).map_err(Failure::usage)?;
-    let keys = fingerprints(&input, &mut |_| {}).map_err(Failure::usage)?;
+    let mut keys = fingerprints(&input, &mut |_| {}).map_err(Failure::usage)?;
+    if local {
+        keep_local(&mut keys);
+    }
     Ok(Indexed { input, cached: Some((keys.into(), cache)) })
 }
 

@@ -101,7 +101,7 @@ pub(crate) fn pilot(args: &PlanArgs, n: u32, input: &Path, asked: &Asked) -> Out
     }
     let drive = DriveArgs { planning: args.planning.clone(), ..DriveArgs::default() };
     let setup = Setup::for_a_run(&drive, Front::Plain)?;
-    let indexed = with_cache(index(input)?, setup.cache_dir.as_deref())?;
+    let indexed = with_cache(index(input)?, setup.cache())?;
     let mut open = expected_open(&indexed);
     let pilot = Pilot::of(&indexed, &open, n, &setup);
     let plan = plan_of(&indexed, &open, asked, &setup);

@@ -129,8 +129,8 @@ pub(crate) fn open_with(
     if !args.accept_lost_results {
         refuse_lost_results(&dir, &state, &recovered)?;
     }
-    let cache_dir = setup.cache_dir.as_deref().filter(|_| run.may_use_cache());
-    let mut indexed = with_cache(input, cache_dir)?;
+    let cache = setup.cache().filter(|_| run.may_use_cache());
+    let mut indexed = with_cache(input, cache)?;
     fill_cache(&args.dir, &mut indexed, &recovered);
     let last = recovered.last.clone();
     let mut ready = Ready { dir, run, state, last, recovered: Some(recovered), re_drive: args.re_drive, only: None };

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     if let (Front::Screen, false, Some(kept)) = (front, args.drive.yes, &early) {
         // Refused before anybody looks at a plan; let go again, so that one who leaves leaves no directory behind.
         drop(RunDir::claim(&path)?);
-        let indexed = with_cache(Arc::clone(kept.input()), setup.cache_dir.as_deref())?;
+        let indexed = with_cache(Arc::clone(kept.input()), setup.cache())?;
         return planner::before_run(args, kept, &indexed, &asked(args, &setup), &setup);
     }
     let claim = RunDir::claim(&path)?;
@@ -77,10 +77,10 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
             index(&to)?
         }
     };
-    let indexed = with_cache(input, setup.cache_dir.as_deref())?;
+    let indexed = with_cache(input, setup.cache())?;
     let new = NewRun::plan(args, indexed, &setup)?;
     if !args.drive.yes {
-        gate::before_run(&new.indexed, &new.open, &setup, new.plan.route)?;
+        gate::before_run(&new.indexed, &new.open, &setup, front, new.plan.route)?;
     }
     let (ready, indexed) = new.start(claim, args, &setup)?;
     launch(ready, indexed, &setup, front, &args.drive, &logging)

@@ -16,6 +16,7 @@ use crate::store::{Spend, stamp};
 use super::deadline;
 use super::failure::Failure;
 use super::front::Front;
+use super::launch::CacheAt;
 use super::options::DriveArgs;
 use super::sabotage;
 
@@ -134,6 +135,11 @@ impl Setup {
             let taken = spend.claim(&run_id, &claim.day, claim.spent, claim.wanted, claim.limit);
             taken.map(|(others, granted)| DayGrant { others, granted }).map_err(|error| error.to_string())
         })))
+    }
+
+    /// The cache; `None` when it is off.
+    pub(crate) fn cache(&self) -> Option<CacheAt<'_>> {
+        self.cache_dir.as_deref().map(|dir| CacheAt::of(dir, &self.orgs))
     }
 
     /// As for a run without any option, to speak to the orgs.

@@ -169,6 +169,7 @@ struct Reader {
     statuses: Vec<String>,
     tenths: Vec<u64>,
     trouble: Option<String>,
+    behind: BTreeSet<u32>,
     notice_seq: u64,
 }
 
@@ -214,6 +215,16 @@ impl Reader {
             statuses.push(news);
         }
         self.statuses = statuses;
+        let behind = snapshot.runs.iter().filter_map(|run| run.batches.as_ref()?.left_behind());
+        for (sub, longest) in behind.filter(|(sub, _)| self.behind.insert(sub.index)) {
+            lines.push(format!(
+                "warn: sub-batch {} at {} is left behind: {} old, no other took more than {}",
+                sub.index,
+                harmless(&sub.org),
+                format::span(sub.age_ms.unwrap_or(0)),
+                format::span(longest)
+            ));
+        }
         if snapshot.store.trouble != self.trouble {
             lines.push(match &snapshot.store.trouble {
                 Some(trouble) => format!("error: answers cannot be saved: {}", harmless(trouble)),
@@ -302,6 +313,19 @@ mod tests {
             (1, fixtures::finished()),
         ];
         insta::assert_snapshot!(written(story, PlainOptions::default()).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sub_batch_that_is_left_behind_is_told_once() {
+        let mut picture = fixtures::batches();
+        let mut view = (**picture.runs[0].batches.as_ref().unwrap()).clone();
+        view.sub_batches[..4].iter_mut().for_each(|sub| sub.status = SubBatchStatus::Harvested);
+        view.sub_batches[4].status = SubBatchStatus::InProgress;
+        (view.took_longest_ms, view.sub_batches[4].age_ms) = (Some(60_000), Some(999_000_000));
+        picture.runs[0].batches = Some(Arc::new(view));
+        let text = written(vec![(5, picture.clone()), (5, picture)], PlainOptions::default()).await;
+        assert_eq!(text.matches("warn: sub-batch 4 at ").count(), 1, "{text}");
+        assert!(text.contains("is left behind: ") && text.contains("no other took more than 1m00s"), "{text}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,8 @@
 //! The cache keys of requests.
 //!
 //! `key = sha256(tag ‖ sha256(canonical params) ‖ draw)`: the k-th identical request of a file is a draw of its own, so
-//! eight equal prompts are eight calls, and a second run of the same file finds eight answers.
+//! eight equal prompts are eight calls, and a second run of the same file finds eight answers. The keys of answers of an API
+//! on this machine are apart from those of the others.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +21,9 @@ pub type Fingerprint = [u8; 32];
 /// Changes with every change of how a key is made.
 const TAG: &[u8] = b"fandeck request, schema 1\0";
 
+/// Tells the answers of an API on this machine apart.
+const LOCAL: &[u8] = b"fandeck request to an API on this machine\0";
+
 /// Requests that a thread takes at a time.
 const SHARE: usize = 2_048;
 
@@ -33,6 +37,17 @@ pub fn fingerprints(input: &Input, progress: &mut dyn FnMut(u32)) -> Result<Vec<
     hash_params(input, &mut keys, progress)?;
     number_draws(&mut keys);
     Ok(keys)
+}
+
+/// Makes keys those of answers of an API on this machine. Such an API is mostly a simulated one, whose answers must never be
+/// taken for real ones, and real ones answer nothing there.
+pub fn keep_local(keys: &mut [Fingerprint]) {
+    for key in keys {
+        let mut hash = Sha256::new();
+        hash.update(LOCAL);
+        hash.update(*key);
+        *key = hash.finalize().into();
+    }
 }
 
 /// First step: the hash of every request's canonical params.

@@ -32,6 +32,17 @@ fn d6_equal_requests_are_draws_of_their_own_and_a_second_reading_finds_the_same_
 }
 
 #[test]
+fn answers_of_an_api_on_this_machine_are_apart_from_those_of_the_others() {
+    let keys = keys_of(&[BASE; 8]);
+    let mut local = keys.clone();
+    keep_local(&mut local);
+    assert_eq!(keys.iter().chain(&local).collect::<HashSet<_>>().len(), 16);
+    let mut again = keys_of(&[BASE; 8]);
+    keep_local(&mut again);
+    assert_eq!(again, local);
+}
+
+#[test]
 fn d7_anything_that_changes_in_params_is_another_key() {
     let changed = [
         BASE.to_owned(),

@@ -23,7 +23,7 @@ mod tags;
 pub use audit::{AuditFacts, AuditReport, Observed, audit, audit_file};
 pub use error::{InputError, Problem, ProblemKind, ProblemReport, ReadError};
 pub use extras::Extras;
-pub use fingerprint::{Fingerprint, fingerprints};
+pub use fingerprint::{Fingerprint, fingerprints, keep_local};
 pub use ids::{IdMap, id_hash};
 pub use index::{Input, ModelUse, RequestLine};
 pub use lines::MAX_LINE;

@@ -25,8 +25,13 @@ fn a_run_is_paused_let_go_on_and_stopped_by_numbers_and_nothing_is_drawn() {
     let server = Server::slow(3_000);
     let place = Place::at(&server);
     place.requests(2_000);
-    let args = ["run", "in.jsonl", "--yes", "--plain-ui", "--run-dir", "run", "--cap", "4"];
+    let args = ["run", "in.jsonl", "--plain-ui", "--run-dir", "run", "--cap", "4"];
     let mut terminal = builder(&place).args(args).spawn(env!("CARGO_BIN_EXE_fandeck")).unwrap();
+    terminal.wait_until(|screen| screen.full_text().contains("Launch? [y/N]")).unwrap();
+    assert!(terminal.screen().full_text().contains("2,000 requests to send, path sync"), "{}", terminal.screen());
+    assert_eq!(server.stats().n_messages, 0);
+    terminal.send_str("y").unwrap();
+    terminal.send(Key::Enter).unwrap();
     terminal.wait_until(|screen| screen.full_text().contains("press Enter to hear how the run stands")).unwrap();
     terminal.send(Key::Enter).unwrap();
     choose(&mut terminal, "pause the run");

@@ -40,6 +40,19 @@ fn run_json(dir: &str) -> Value {
 }
 
 #[test]
+fn d8_answers_of_a_simulated_api_are_never_taken_for_real_ones() {
+    let server = Server::calm();
+    let mut place = Place::at(&server);
+    let input = place.requests(8);
+    assert_eq!(place.run(&["run", &input, "--json", "--path", "sync"]).code, 0);
+    let cached = |place: &Place| planned(&place.run(&["plan", &input, "--json"]))["n_cached"].clone();
+    assert_eq!(cached(&place), 8);
+    // Nothing is sent by a plan.
+    place.set("ANTHROPIC_BASE_URL", "https://api.example.invalid");
+    assert_eq!(cached(&place), 0);
+}
+
+#[test]
 fn a_plan_of_a_number_of_requests_names_route_reason_time_cost_and_every_rule() {
     let place = Place::new();
     let plan = planned(&place.run(&["plan", "--n", "141600", "--model", "claude-sonnet-4-5", "--json"]));

@@ -130,7 +130,7 @@ fn make(planned: &PlannedRun, order: &LaunchOrder) -> Result<(Ready, Indexed, Se
         return Ok((ready, indexed, setup));
     }
     let dir = args.run_dir.clone().unwrap_or_else(|| new_dir(&setup.runs_dir, &args.input));
-    let indexed = with_cache(planned.input()?, setup.cache_dir.as_deref())?;
+    let indexed = with_cache(planned.input()?, setup.cache())?;
     let new = NewRun::plan(&args, indexed, &setup)?;
     refuse_another(order, new.plan.route, new.plan.n_to_send)?;
     let claim = RunDir::claim(&dir)?;
@@ -162,7 +162,7 @@ pub(super) fn assess_pilot(planned: &PlannedRun, order: &LaunchOrder) -> Result<
                 (indexed, ready.last)
             }
             None => {
-                let indexed = with_cache(planned.input()?, setup.cache_dir.as_deref())?;
+                let indexed = with_cache(planned.input()?, setup.cache())?;
                 let open = expected_open(&indexed);
                 (indexed, open)
             }
@@ -201,7 +201,7 @@ fn make_pilot(planned: &PlannedRun, order: &LaunchOrder, agreed: &PilotTerms) ->
         ready.only = Some(pilot.chosen().to_vec());
         return ready.specs(indexed, &setup, true);
     }
-    let indexed = with_cache(planned.input()?, setup.cache_dir.as_deref())?;
+    let indexed = with_cache(planned.input()?, setup.cache())?;
     let open = expected_open(&indexed);
     let pilot = Pilot::of(&indexed, &open, PILOT, &setup);
     refuse_dearer(&terms(&pilot)?, agreed)?;

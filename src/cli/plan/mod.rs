@@ -19,7 +19,7 @@ use super::deadline;
 use super::drive::Shown;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::launch::{index, with_cache};
+use super::launch::{CacheAt, index, with_cache};
 use super::logging::Logging;
 use super::options::{DriveArgs, PathArg, PlanningArgs, ShowArgs};
 use super::out;
@@ -189,7 +189,7 @@ fn work(args: &PlanArgs, settings: &Settings, catalog: &Catalog) -> Result<Work,
         return Ok(Work::of_number(n));
     };
     let cache = (settings.use_cache && settings.cache_dir.join(crate::store::Cache::NAME).exists())
-        .then_some(settings.cache_dir.as_path());
+        .then(|| CacheAt::of(&settings.cache_dir, &settings.orgs));
     let indexed = with_cache(index(path)?, cache)?;
     let last: Vec<Last> = expected_open(&indexed);
     let mut work = Work::of_input(&indexed.input, &last, catalog);

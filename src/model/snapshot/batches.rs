@@ -48,6 +48,18 @@ impl BatchesView {
             |sub: &&SubBatchView| sub.status != SubBatchStatus::Planned && !sub.status.is_open() && !sub.canceled;
         self.sub_batches.iter().filter(ended).count()
     }
+
+    /// The oldest open sub-batch, and the longest that any other took, when it is half as old again as that: it is worth a look
+    /// long before the threshold. A few siblings are no measure, and neither are seconds.
+    pub fn left_behind(&self) -> Option<(&SubBatchView, u64)> {
+        let by_itself = |sub: &&SubBatchView| sub.status == SubBatchStatus::Harvested && !sub.canceled;
+        let oldest = self.sub_batches.iter().filter(|sub| sub.status.is_open()).max_by_key(|sub| sub.age_ms)?;
+        let longest = self.took_longest_ms?;
+        let behind = oldest.status == SubBatchStatus::InProgress
+            && oldest.age_ms.is_some_and(|age| age > (longest + longest / 2).max(10_000))
+            && self.sub_batches.iter().filter(by_itself).count() >= 3;
+        behind.then_some((oldest, longest))
+    }
 }
 
 /// A sub-batch as the operator sees it. Its progress cannot be seen while it is open: the API's counts stay at zero until its

@@ -1,14 +1,16 @@
 //! Lines across the screen: what stands in the way, what it means, and which key helps. The worst comes first.
 
-use crate::model::snapshot::{BatchesView, Condition, OrgView, RunView, SubBatchView};
-use crate::model::{Mono, RunStatus, Snapshot, SubBatchStatus};
+use crate::model::snapshot::{Condition, OrgView, RunView, SubBatchView};
+use crate::model::{Mono, RunStatus, Snapshot};
 use crate::report::format;
 use crate::report::text::harmless;
 use crate::tui::TuiExit;
 use crate::tui::action::Action;
 use crate::tui::backstage::Driver;
 use crate::tui::screens::Screen;
+use crate::tui::screens::batches::selected;
 use crate::tui::state::{UiState, shown_run};
+use crate::tui::valid::valid;
 
 use super::words::{self, Weight};
 
@@ -129,7 +131,7 @@ fn run(ui: &UiState, snapshot: &Snapshot) -> Option<Banner> {
             Some(banner(Weight::Waiting, format!("PAUSED{because} · {key} to go on")))
         }
         RunStatus::Draining if ui.leaving.is_none() => Some(banner(Weight::Waiting, format!("DRAINING{because}"))),
-        RunStatus::Running => budget(ui, run).or_else(|| batches(ui, run)),
+        RunStatus::Running => budget(ui, run).or_else(|| batches(ui, snapshot, run)),
         RunStatus::Planned | RunStatus::Draining => None,
     }
 }
@@ -144,52 +146,49 @@ fn resumed_by(ui: &UiState) -> String {
 }
 
 /// A sub-batch that asks or is left behind, or all that is waited for.
-fn batches(ui: &UiState, run: &RunView) -> Option<Banner> {
-    let view = run.batches.as_ref().filter(|_| ui.screen != Screen::Batches)?;
+fn batches(ui: &UiState, snapshot: &Snapshot, run: &RunView) -> Option<Banner> {
+    let view = run.batches.as_ref()?;
     let key = ui.keymap.hint(Action::ShowBatches);
-    let open = || view.sub_batches.iter().filter(|sub| sub.status.is_open());
-    if let Some((sub, question)) = view.sub_batches.iter().find_map(|sub| Some((sub, sub.question.as_deref()?))) {
+    let is_shown = ui.screen == Screen::Batches;
+    // The screen of the sub-batches shows questions and ages by itself.
+    let asked = view.sub_batches.iter().find_map(|sub| Some((sub, sub.question.as_deref()?))).filter(|_| !is_shown);
+    if let Some((sub, question)) = asked {
         let text = format!("SUB-BATCH {} ASKS ({key} shows it): {}", sub.index, harmless(question));
         return Some(banner(Weight::Needy, text));
     }
-    let oldest = open().max_by_key(|sub| sub.age_ms)?;
-    let age = format::span(oldest.age_ms.unwrap_or(0));
-    if let Some(longest) = view.took_longest_ms.filter(|longest| is_left_behind(view, oldest, *longest)) {
-        let then = match oldest.stuck_in_ms {
+    if let Some((sub, longest)) = view.left_behind() {
+        let help = match is_shown {
+            true if cancels(ui, snapshot, sub) => format!(" ({} cancels it)", ui.keymap.hint(Action::CancelSubBatch)),
+            true => String::new(),
+            false => format!(" ({key} shows it)"),
+        };
+        let then = match sub.stuck_in_ms {
             Some(left) if view.escape => format!(" · is canceled by itself in {}", format::countdown(left)),
             _ => String::new(),
         };
-        let longest = format::span(longest);
-        return Some(banner(
-            Weight::Needy,
-            format!(
-                "SUB-BATCH {} IS LEFT BEHIND ({key} shows it): {age} old, no other took more than {longest}{then}",
-                oldest.index
-            ),
-        ));
+        let (age, longest) = (format::span(sub.age_ms.unwrap_or(0)), format::span(longest));
+        let index = sub.index;
+        let text =
+            format!("SUB-BATCH {index} IS LEFT BEHIND{help}: {age} old, no other took more than {longest}{then}");
+        return Some(banner(Weight::Needy, text));
     }
-    (run.counts.in_flight == 0 && run.n_in_batches() == run.counts.open()).then(|| {
-        let (n, requests) = (open().count(), format::count(run.n_in_batches()));
-        banner(
-            Weight::Waiting,
-            match n {
-                1 => format!("WAITING FOR A SUB-BATCH: {requests} requests, {age} old · {key} shows it"),
-                n => {
-                    format!("WAITING FOR {n} SUB-BATCHES: {requests} requests, the oldest {age} old · {key} shows them")
-                }
-            },
-        )
-    })
+    if is_shown || run.counts.in_flight > 0 || run.n_in_batches() != run.counts.open() {
+        return None;
+    }
+    let open = || view.sub_batches.iter().filter(|sub| sub.status.is_open());
+    let age = format::span(open().map(|sub| sub.age_ms).max()?.unwrap_or(0));
+    let requests = format::count(run.n_in_batches());
+    let text = match open().count() {
+        1 => format!("WAITING FOR A SUB-BATCH: {requests} requests, {age} old · {key} shows it"),
+        n => format!("WAITING FOR {n} SUB-BATCHES: {requests} requests, the oldest {age} old · {key} shows them"),
+    };
+    Some(banner(Weight::Waiting, text))
 }
 
-/// Whether a sub-batch is half as old again as any other got: that is worth a look long before the threshold. A few siblings
-/// are no measure, and neither are seconds.
-fn is_left_behind(view: &BatchesView, sub: &SubBatchView, longest: u64) -> bool {
-    let n_ended =
-        view.sub_batches.iter().filter(|sub| sub.status == SubBatchStatus::Harvested && !sub.canceled).count();
-    n_ended >= 3
-        && sub.status == SubBatchStatus::InProgress
-        && sub.age_ms.is_some_and(|age| age > (longest + longest / 2).max(10_000))
+/// Whether the key that cancels would cancel this one now.
+fn cancels(ui: &UiState, snapshot: &Snapshot, sub: &SubBatchView) -> bool {
+    selected(ui, snapshot).is_some_and(|(_, selected)| selected.index == sub.index)
+        && valid(Action::CancelSubBatch, ui, snapshot).is_ok()
 }
 
 /// The budget, when it wants a decision, or keeps the next request back.
@@ -315,6 +314,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::SubBatchStatus;
+    use crate::model::snapshot::BatchesView;
     use crate::report::fixtures;
 
     fn with(change: impl FnOnce(&mut RunView, &mut BatchesView)) -> Vec<String> {
@@ -349,6 +350,32 @@ mod tests {
             (sub.status, sub.age_ms) = (SubBatchStatus::InProgress, Some(91_000));
         });
         assert!(!said.iter().any(|text| text.contains("LEFT BEHIND")), "{said:?}");
+    }
+
+    #[test]
+    fn the_screen_of_the_sub_batches_says_which_one_is_left_behind_and_the_key_that_cancels_the_selected_one() {
+        let mut snapshot = fixtures::batches();
+        let mut view = (**snapshot.runs[0].batches.as_ref().unwrap()).clone();
+        ends(&mut view, 0..4);
+        view.sub_batches.iter_mut().for_each(|sub| sub.question = None);
+        view.took_longest_ms = Some(60_000);
+        for at in 4..view.sub_batches.len() {
+            let sub = &mut view.sub_batches[at];
+            sub.status = SubBatchStatus::InProgress;
+            sub.age_ms = Some(if at == 4 { 91_000 } else { 80_000 });
+        }
+        snapshot.runs[0].batches = Some(Arc::new(view));
+        let said = |ui: UiState| -> Vec<String> {
+            banners(&ui, &snapshot, Mono::ZERO).into_iter().map(|banner| banner.text).collect()
+        };
+        let here = || UiState { screen: Screen::Batches, driver: Driver::Here, size: (120, 40), ..UiState::default() };
+        assert!(
+            said(here())[0].starts_with("SUB-BATCH 4 IS LEFT BEHIND (c cancels it): 1m31s old"),
+            "{:?}",
+            said(here())
+        );
+        let said = said(UiState { read_only: true, ..here() });
+        assert!(said[0].starts_with("SUB-BATCH 4 IS LEFT BEHIND: 1m31s old"), "{said:?}");
     }
 
     #[test]
