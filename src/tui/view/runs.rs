@@ -264,7 +264,8 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
         ("outcomes", words::outcomes(&facts.counts, facts.in_batches)),
     ];
     if let Some(owner) = &facts.owner {
-        lines.push(("owner", format!("heartbeat {} ago · {owner}", format::age(facts.heartbeat_ms))));
+        let who = if facts.here { "this console, " } else { "" };
+        lines.push(("owner", format!("heartbeat {} ago · {who}{owner}", format::age(facts.heartbeat_ms))));
     }
     if let Some(reason) = &facts.reason {
         lines.push(("reason", reason.clone()));
@@ -372,6 +373,18 @@ mod tests {
         assert_eq!(row.matches("/home/me").count(), 1, "{row}");
         assert!(shown.contains("failed to read run.json: it has format 9, this fandeck knows 1 to"), "{shown}");
         assert!(shown.contains("use a later fandeck"), "{shown}");
+    }
+
+    #[test]
+    fn the_process_that_drives_a_run_is_called_this_console_where_it_is() {
+        let mut found = runs_found();
+        found.rows.rotate_left(1);
+        for (here, says) in [(false, "0s ago · process 4711"), (true, "0s ago · this console, process 4711")] {
+            found.rows[0].facts.as_mut().unwrap().here = here;
+            let ui = on_runs(RunsUi { found: Some(found.clone()), ..RunsUi::default() });
+            let shown = screen(&Snapshot::default(), ui, (80, 24));
+            assert!(shown.contains(says), "{shown}");
+        }
     }
 
     #[test]
