@@ -290,6 +290,8 @@ pub struct RunFacts {
     pub status: RunStatus,
     /// Who drives it, in words; `None` when nobody does.
     pub owner: Option<String>,
+    /// It is this console that drives it.
+    pub here: bool,
     /// Milliseconds since its state was written last.
     pub heartbeat_ms: u64,
     /// Its path.

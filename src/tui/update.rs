@@ -96,7 +96,7 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
             ui.toast = None;
             Vec::new()
         }
-        Action::Back => back(ui),
+        Action::Back => back(ui, snapshot),
         Action::Help
         | Action::CloseHelp
         | Action::HelpSearch
@@ -119,7 +119,7 @@ fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<
         | Action::PreviousChoice
         | Action::PressChoice => dialog(ui, action, snapshot, now),
         _ => match Screen::of_action(action) {
-            Some(screen) => show(ui, screen),
+            Some(screen) => show(ui, screen, snapshot),
             None => screens::act(ui, action, snapshot, now),
         },
     }
@@ -152,17 +152,19 @@ fn beside(ui: &mut UiState, right: bool, snapshot: &Snapshot) -> Vec<Reaction> {
     let at = Screen::ALL.iter().position(|screen| *screen == ui.screen).unwrap_or(0);
     let others = (1..n).map(|step| if right { (at + step) % n } else { (at + n - step) % n });
     let next = others.filter_map(|at| Screen::ALL.get(at)).find(|screen| valid(screen.action(), ui, snapshot).is_ok());
-    next.map_or(Vec::new(), |screen| show(ui, *screen))
+    next.map_or(Vec::new(), |screen| show(ui, *screen, snapshot))
 }
 
 /// Shows another screen.
-fn show(ui: &mut UiState, screen: Screen) -> Vec<Reaction> {
+fn show(ui: &mut UiState, screen: Screen, snapshot: &Snapshot) -> Vec<Reaction> {
+    let before = ui.screen;
     ui.go_to(screen);
+    screens::aim::came_from(ui, before, snapshot);
     screens::shown(ui)
 }
 
 /// Takes back one thing: the filter, the message, the screen.
-fn back(ui: &mut UiState) -> Vec<Reaction> {
+fn back(ui: &mut UiState, snapshot: &Snapshot) -> Vec<Reaction> {
     if screens::requests::close(ui) {
         return Vec::new();
     }
@@ -176,7 +178,8 @@ fn back(ui: &mut UiState) -> Vec<Reaction> {
         return Vec::new();
     }
     if let Some(before) = ui.before.pop() {
-        ui.screen = before;
+        let left = std::mem::replace(&mut ui.screen, before);
+        screens::aim::came_from(ui, left, snapshot);
         return screens::shown(ui);
     }
     Vec::new()

@@ -37,7 +37,7 @@ fn a_newcomer_is_led_to_the_demo_stops_it_and_goes_on_with_it_in_one_console() {
     terminal.shows(|screen| screen.contains("it is driven here"));
     // Deleting what is driven is refused; going on with it too.
     terminal.send(Key::Char('D')).unwrap();
-    terminal.shows(|screen| screen.contains("drives it; end that first"));
+    terminal.shows(|screen| screen.contains("this console drives it"));
     terminal.send(Key::Enter).unwrap();
     terminal.shows(is_live);
     terminal.send(Key::Char('q')).unwrap();

@@ -61,6 +61,7 @@ fn facts(peek: &RunPeek) -> RunFacts {
         standing: standing(peek),
         status: state.status,
         owner: owner.as_ref().map(ToString::to_string),
+        here: owner.as_ref().is_some_and(Owner::is_this_process),
         heartbeat_ms: u64::try_from(heartbeat_age.as_millis()).unwrap_or(u64::MAX),
         path: run.path,
         counts: state.counts,

@@ -104,6 +104,8 @@ pub struct LogStatus {
     pub n_kept: usize,
     /// Records that were lost on the way to the screen.
     pub n_lost: u64,
+    /// When the newest record was made.
+    pub newest: Option<Wall>,
 }
 
 impl Records {
@@ -162,7 +164,14 @@ impl Records {
             n_shown += 1;
             n_new += usize::from(self.anchor.is_some_and(|anchor| record.seq > anchor));
         }
-        LogStatus { scrolled: self.anchor.is_some(), n_new, n_shown, n_kept: self.ring.len(), n_lost: self.n_lost }
+        LogStatus {
+            scrolled: self.anchor.is_some(),
+            n_new,
+            n_shown,
+            n_kept: self.ring.len(),
+            n_lost: self.n_lost,
+            newest: self.ring.back().map(|record| record.at),
+        }
     }
 
     /// Moves the eye. Going down past the newest record follows again.

@@ -341,6 +341,7 @@ pub(super) fn begin(ui: &mut UiState, driver: Driver, now: Mono) {
     ui.live = LiveUi::default();
     ui.batches = super::batches::BatchesUi::default();
     ui.requests = super::requests::RequestsUi::default();
+    ui.runs.aims = true;
     (ui.leaving, ui.engine_gone) = (None, false);
     (ui.frozen, ui.called) = (None, Called::default());
     ui.asked.clear();

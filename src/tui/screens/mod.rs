@@ -4,6 +4,7 @@
 //!
 //! This module passes on: each function here only asks the screen that is shown.
 
+pub mod aim;
 pub mod batches;
 pub mod live;
 pub mod log;
@@ -124,7 +125,7 @@ pub(in crate::tui) fn shown(ui: &mut UiState) -> Vec<Reaction> {
 /// The reason.
 pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     match ui.screen {
-        Screen::Runs => runs::valid(action, ui),
+        Screen::Runs => runs::valid(action, ui, snapshot),
         Screen::Live => live::valid(action, ui, snapshot),
         Screen::Batches => batches::valid(action, ui, snapshot),
         Screen::Planner => planner::valid(action, ui, snapshot),

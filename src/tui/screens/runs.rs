@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::aim::{self, Aim};
 use super::raise::Raise;
 use super::{Screen, moved};
 use crate::model::{Money, Mono, RunStatus, Snapshot};
@@ -124,12 +125,16 @@ pub struct RunsUi {
     pub found_at: Mono,
     /// They are being looked for.
     pub looking: bool,
-    /// A run was deleted since that look began, which may have seen it: what it finds is not taken.
+    /// A run was deleted or made since that look began, which may have seen it or not: what it finds is not taken.
     pub outdated: bool,
     /// Why they could not be found, when they were looked for last.
     pub trouble: Option<String>,
     /// The selected run, by its directory; the first one without.
     pub selected: Option<PathBuf>,
+    /// A screen about a run was shown since the list was: the list is to select that run.
+    pub aims: bool,
+    /// The run that is to be selected once the list has it; none is until then.
+    pub aim: Option<Aim>,
     /// Only runs that contain this are shown.
     pub filter: TextField,
     /// What comes first.
@@ -167,16 +172,17 @@ impl RunsUi {
         rows
     }
 
-    /// Position of the selected row among those that are shown; the selection follows the run, not the row.
-    pub fn selected_ix(&self, shown: &[&RunRow]) -> usize {
-        let selected = self.selected.as_ref();
-        selected.and_then(|dir| shown.iter().position(|row| row.dir == *dir)).unwrap_or(0)
+    /// Position of the selected row among those that are shown; the selection follows the run, not the row. `None` while the
+    /// run that is to be selected is being looked for.
+    pub fn selected_ix(&self, shown: &[&RunRow]) -> Option<usize> {
+        let at = |dir: &PathBuf| shown.iter().position(|row| row.dir == *dir);
+        self.aim.is_none().then(|| self.selected.as_ref().and_then(at).unwrap_or(0))
     }
 
     /// The selected row.
     pub fn selected_row(&self) -> Option<&RunRow> {
         let shown = self.shown();
-        shown.get(self.selected_ix(&shown)).copied()
+        shown.get(self.selected_ix(&shown)?).copied()
     }
 
     /// How many there are in all.
@@ -207,13 +213,18 @@ pub(super) fn found(ui: &mut UiState, found: Result<RunsFound, String>, now: Mon
     }
     ui.runs.found_at = now;
     match found {
-        Ok(found) => (ui.runs.found, ui.runs.trouble) = (Some(found), None),
+        Ok(found) => {
+            (ui.runs.found, ui.runs.trouble) = (Some(found), None);
+            aim::settle(&mut ui.runs);
+            // It is not in the list, and will not be.
+            ui.runs.aim = None;
+        }
         Err(why) => ui.runs.trouble = Some(why),
     }
     Vec::new()
 }
 
-pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
+pub(super) fn valid(action: Action, ui: &UiState, snapshot: &Snapshot) -> Result<(), String> {
     let of_a_run = [
         Action::OpenRun,
         Action::ResumeRun,
@@ -229,9 +240,20 @@ pub(super) fn valid(action: Action, ui: &UiState) -> Result<(), String> {
     if !of_a_run.contains(&action) {
         return Ok(());
     }
+    if ui.runs.aim.is_some() {
+        return Err("the run is being looked for; select one, or press again when the list has come".to_owned());
+    }
     let Some(row) = ui.runs.selected_row() else { return Err("there is no run to select".to_owned()) };
     let facts = row.facts.as_ref().map_err(|why| format!("it cannot be read: {why}"))?;
     match action {
+        Action::ResumeRun | Action::ReDriveRun | Action::DeleteRun if facts.here || is_shown(ui, snapshot, row) => {
+            let then = if action == Action::DeleteRun { "deleted" } else { "resumed" };
+            let show = match is_shown(ui, snapshot, row) {
+                true => format!("{} shows it", ui.keymap.hint(Action::ShowLive)),
+                false => format!("{} looks whether it still does", ui.keymap.hint(Action::LookAgain)),
+            };
+            Err(format!("this console drives it: {show}; it can be {then} once it has ended"))
+        }
         Action::ResumeRun | Action::ReDriveRun | Action::DeleteRun if facts.owner.is_some() => {
             Err(format!("{} drives it; end that first", facts.owner.as_deref().unwrap_or("another process")))
         }
@@ -265,20 +287,20 @@ pub(super) fn act(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mo
     }
 }
 
-/// Whether a directory is that of the run that goes on here.
-pub fn is_shown(ui: &UiState, snapshot: &Snapshot, dir: &Path) -> bool {
-    let here = ui.driver == Driver::Here && !ui.is_over(snapshot);
-    here && snapshot.runs.iter().any(|run| Path::new(&run.dir) == dir)
+/// Whether a row is the run that goes on here, and is shown.
+pub fn is_shown(ui: &UiState, snapshot: &Snapshot, row: &RunRow) -> bool {
+    let goes_on = ui.driver == Driver::Here && !ui.is_over(snapshot);
+    // One that was started with a path as seen from here is listed by its whole path.
+    let here = row.facts.as_ref().is_ok_and(|facts| facts.here);
+    goes_on && (here || snapshot.runs.iter().any(|run| Path::new(&run.dir) == row.dir))
 }
 
 fn act_on_selected(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: Mono) -> Vec<Reaction> {
-    let (dir, facts) = match ui.runs.selected_row() {
-        Some(RunRow { dir, facts: Ok(facts) }) => (dir.clone(), Some(facts.clone())),
-        Some(RunRow { dir, .. }) => (dir.clone(), None),
-        None => return Vec::new(),
-    };
+    let Some(row) = ui.runs.selected_row().cloned() else { return move_selection(ui, action) };
+    let is_shown = is_shown(ui, snapshot, &row);
+    let RunRow { dir, facts } = row;
     let (errand, what) = match action {
-        Action::OpenRun if is_shown(ui, snapshot, &dir) => {
+        Action::OpenRun if is_shown => {
             ui.go_to(Screen::Live);
             return Vec::new();
         }
@@ -289,19 +311,21 @@ fn act_on_selected(ui: &mut UiState, action: Action, snapshot: &Snapshot, now: M
         Action::ExportTable => (Errand::Export { dir, csv: true }, "write the results as CSV"),
         Action::ReportRun => (Errand::Report { dir }, "report"),
         Action::DeleteRun => {
-            if let Some(facts) = facts {
+            if let Ok(facts) = facts {
                 confirm(ui, delete_question(dir, &facts));
             }
             return Vec::new();
         }
-        _ => {
-            let shown = ui.runs.shown();
-            let next = moved(action, ui.runs.selected_ix(&shown), shown.len(), usize::from(ui.size.1) / 2);
-            select_ix(ui, next);
-            return Vec::new();
-        }
+        _ => return move_selection(ui, action),
     };
     ask(ui, errand, what.to_owned(), snapshot, now)
+}
+
+fn move_selection(ui: &mut UiState, action: Action) -> Vec<Reaction> {
+    let shown = ui.runs.shown();
+    let next = moved(action, ui.runs.selected_ix(&shown).unwrap_or(0), shown.len(), usize::from(ui.size.1) / 2);
+    select_ix(ui, next);
+    Vec::new()
 }
 
 fn delete_question(dir: PathBuf, facts: &RunFacts) -> Ask {
@@ -401,6 +425,6 @@ pub(super) fn deleted(ui: &mut UiState, deleted: Result<PathBuf, String>, now: M
 
 /// Selects a row by its position among those that are shown.
 pub(super) fn select_ix(ui: &mut UiState, ix: usize) {
-    let row = ui.runs.shown().get(ix).map(|row| row.dir.clone());
-    ui.runs.selected = row.or(ui.runs.selected.take());
+    let Some(dir) = ui.runs.shown().get(ix).map(|row| row.dir.clone()) else { return };
+    (ui.runs.selected, ui.runs.aim) = (Some(dir), None);
 }

@@ -1,5 +1,6 @@
 //! What keys, clicks, pictures, answers and time do, as tables of state × input → reactions.
 
+mod aim;
 mod batches;
 mod commands;
 mod fuzz;
@@ -78,6 +79,7 @@ pub(crate) fn runs_found() -> RunsFound {
             standing: standing.to_owned(),
             status,
             owner: (name == "live").then(|| "process 4711 on build-7 since 2026-01-15T09:00:00Z".to_owned()),
+            here: false,
             heartbeat_ms: 400,
             path: if name == "live" { Route::Batch } else { Route::Sync },
             counts: counts(done),

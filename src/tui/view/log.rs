@@ -57,7 +57,7 @@ pub(super) fn pane(buf: &mut Buffer, scene: &Scene<'_>, layout: &Layout) {
 /// Draws the screen.
 ///
 /// ```text
-/// ── log · 318 of 1,204 records · scrolled up, 12 new below, End follows ──────────── /data/fandeck/logs/run.log ──
+/// ── log · 318 of 1,204 records · scrolled up, 12 new below, End follows · times in CET ────── …/logs/run.log ──
 ///  / 429                                        │
 ///    all parts                      1,204       │ 10:00:03 INFO  engine::reduce       batch: 429: window of haiku …
 ///  › engine::reduce                   318 debug │ 10:00:04 INFO  engine::reduce       …
@@ -98,6 +98,7 @@ fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, status: &LogStatus) {
         text.push_str(&format!("· {} passed the screen by ", format::count(status.n_lost)));
     }
     text.push_str(&says(scene, status));
+    text.push_str(&zone(scene, status, columns.saturating_sub(width(&text))));
     put(buf, area, 0, [styled(rule(&text, columns), scene.theme.frame)]);
     if let Some(file) = &scene.ui.log_file {
         let file = harmless(file);
@@ -110,6 +111,14 @@ fn title(buf: &mut Buffer, scene: &Scene<'_>, area: Rect, status: &LogStatus) {
             put_right(buf, area, 0, [styled(format!(" {shown} "), scene.theme.text), styled("──", scene.theme.frame)]);
         }
     }
+}
+
+/// The zone of the times, in so many columns. It is called as at the newest record: a zone changes its name twice a year.
+fn zone(scene: &Scene<'_>, status: &LogStatus, columns: usize) -> String {
+    let Some(newest) = status.newest else { return String::new() };
+    let name = scene.ui.zone.name(newest);
+    let forms = [format!("· times in {name} "), format!("· {name} ")];
+    forms.into_iter().find(|form| width(form) <= columns).unwrap_or_default()
 }
 
 fn says(scene: &Scene<'_>, status: &LogStatus) -> String {
@@ -228,6 +237,25 @@ mod tests {
         log.scroll(LogMove::Up, &ui.log.view(true, &ui.zone));
         let shown = text_of(&drawn(&ui, &log, (120, 40), ThemeName::Dark));
         assert!(shown.contains("scrolled up, ") && shown.contains(" new below, End follows"), "{shown}");
+    }
+
+    #[test]
+    fn the_title_names_the_zone_of_the_times_also_in_80_columns_beside_all_else_that_it_says() {
+        let (mut ui, mut log) = (ui(), records());
+        ui.zone = crate::tui::zone::Zone::of(jiff::tz::TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap());
+        let title = |ui: &UiState, log: &Records| {
+            let shown = text_of(&drawn(ui, log, (80, 24), ThemeName::Dark));
+            shown.lines().find(|line| line.contains("── log")).unwrap().to_owned()
+        };
+        assert!(title(&ui, &log).contains("80 records · times in CET "), "{}", title(&ui, &log));
+        ui.zone.change(Wall(0));
+        assert!(title(&ui, &log).contains("80 records · times in UTC "), "{}", title(&ui, &log));
+        ui.log.filter.text = "record".to_owned();
+        ui.log.levels.insert("hyper_util::client".to_owned(), tracing::level_filters::LevelFilter::OFF);
+        log.scroll(LogMove::Up, &ui.log.view(false, &ui.zone));
+        let crowded = title(&ui, &log);
+        assert!(crowded.contains("End follows · UTC "), "{crowded}");
+        assert!(!title(&ui, &Records::default()).contains("UTC"), "there is no time");
     }
 
     #[test]

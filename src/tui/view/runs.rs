@@ -43,7 +43,7 @@ fn scrolled(selected: usize, rows: u16) -> usize {
 pub(super) fn hit(ui: &UiState, area: Rect, here: Position) -> Option<Target> {
     let (table, _) = split(area);
     let shown = ui.runs.shown();
-    let first = scrolled(ui.runs.selected_ix(&shown), table.height);
+    let first = scrolled(ui.runs.selected_ix(&shown).unwrap_or(0), table.height);
     let ix = first + usize::from(here.y.checked_sub(table.y)?);
     (table.contains(here) && ix < shown.len()).then_some(Target::Run(ix))
 }
@@ -82,11 +82,11 @@ pub(super) fn render(buf: &mut Buffer, scene: &Scene<'_>, area: Rect) {
     let columns = Columns::of(area.width);
     put(buf, area, 1, [styled(columns.heading(), theme.dim)]);
     let at = ui.selected_ix(&shown);
-    let first = scrolled(at, table.height);
+    let first = scrolled(at.unwrap_or(0), table.height);
     for (row, (ix, run)) in (0..table.height).zip(shown.iter().enumerate().skip(first)) {
-        put(buf, table, row, columns.line(scene, run, ix == at));
+        put(buf, table, row, columns.line(scene, run, at == Some(ix)));
     }
-    if let Some(run) = shown.get(at) {
+    if let Some(run) = at.and_then(|at| shown.get(at)) {
         details(buf, scene, run, detail);
     }
 }
@@ -264,7 +264,8 @@ fn details(buf: &mut Buffer, scene: &Scene<'_>, run: &RunRow, area: Rect) {
         ("outcomes", words::outcomes(&facts.counts, facts.in_batches)),
     ];
     if let Some(owner) = &facts.owner {
-        lines.push(("owner", format!("heartbeat {} ago · {owner}", format::age(facts.heartbeat_ms))));
+        let who = if facts.here { "this console, " } else { "" };
+        lines.push(("owner", format!("heartbeat {} ago · {who}{owner}", format::age(facts.heartbeat_ms))));
     }
     if let Some(reason) = &facts.reason {
         lines.push(("reason", reason.clone()));
@@ -296,8 +297,10 @@ fn next(scene: &Scene<'_>, run: &RunRow, facts: &RunFacts) -> String {
     let key = |action| scene.ui.keymap.hint(action);
     let watch = key(Action::OpenRun);
     let export = key(Action::ExportRun);
-    if is_shown(scene.ui, scene.snapshot, &run.dir) {
+    if is_shown(scene.ui, scene.snapshot, run) {
         format!("{watch} shows it: it is driven here")
+    } else if facts.here {
+        "this console drove it, and is closing it".to_owned()
     } else if facts.owner.is_some() {
         format!("{watch} watches it: another process drives it")
     } else if facts.resumable {
@@ -370,6 +373,18 @@ mod tests {
         assert_eq!(row.matches("/home/me").count(), 1, "{row}");
         assert!(shown.contains("failed to read run.json: it has format 9, this fandeck knows 1 to"), "{shown}");
         assert!(shown.contains("use a later fandeck"), "{shown}");
+    }
+
+    #[test]
+    fn the_process_that_drives_a_run_is_called_this_console_where_it_is() {
+        let mut found = runs_found();
+        found.rows.rotate_left(1);
+        for (here, says) in [(false, "0s ago · process 4711"), (true, "0s ago · this console, process 4711")] {
+            found.rows[0].facts.as_mut().unwrap().here = here;
+            let ui = on_runs(RunsUi { found: Some(found.clone()), ..RunsUi::default() });
+            let shown = screen(&Snapshot::default(), ui, (80, 24));
+            assert!(shown.contains(says), "{shown}");
+        }
     }
 
     #[test]
