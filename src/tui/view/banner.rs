@@ -196,8 +196,8 @@ fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
     let budget = run.budget.as_ref()?;
     let used = budget.percent().map_or(String::new(), |percent| format!("{percent} % of "));
     let limit = budget.max_cost.map_or(String::new(), format::money);
-    let out = format::money(budget.reserved);
     if budget.offers_batch {
+        let out = format::money(budget.reserved);
         let key = key_on_live(ui, Action::MoveToBatch);
         let text = format!(
             "BUDGET: {used}{limit} used · {key} moves the rest to batches, half price · {out} more is out at the worst"
@@ -205,10 +205,16 @@ fn budget(ui: &UiState, run: &RunView) -> Option<Banner> {
         return Some(banner(Weight::Waiting, text));
     }
     let blocked = budget.blocked.as_deref().map(harmless)?;
-    Some(banner(
-        Weight::Waiting,
-        format!("BUDGET: {blocked} admits no more; waiting for what is out ({out} at the worst)"),
-    ))
+    // What is waited for comes first, since a narrow line ends early; what it may cost changes with every answer and would
+    // flicker.
+    let open =
+        run.batches.as_ref().map_or(0, |view| view.sub_batches.iter().filter(|sub| sub.status.is_open()).count());
+    let out = match open {
+        0 => "what is out".to_owned(),
+        1 => "a sub-batch".to_owned(),
+        n => format!("{n} sub-batches"),
+    };
+    Some(banner(Weight::Waiting, format!("BUDGET: waits for {out} · held by {blocked}")))
 }
 
 /// A key of the live screen, after the key that leads there from another.
@@ -314,8 +320,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::Money;
     use crate::model::SubBatchStatus;
     use crate::model::snapshot::BatchesView;
+    use crate::model::snapshot::BudgetView;
     use crate::report::fixtures;
 
     fn with(change: impl FnOnce(&mut RunView, &mut BatchesView)) -> Vec<String> {
@@ -393,6 +401,26 @@ mod tests {
             view.n_open = run.counts.open();
         });
         assert!(said.iter().any(|text| text.starts_with("WAITING FOR A SUB-BATCH: ")), "{said:?}");
+    }
+
+    #[test]
+    fn a_run_that_waits_for_its_budget_says_for_what_in_80_columns_and_the_same_with_every_answer() {
+        let said = |open: usize, reserved: f64| {
+            let texts = with(|run, view| {
+                view.sub_batches.iter_mut().for_each(|sub| sub.status = SubBatchStatus::Harvested);
+                view.sub_batches[..open].iter_mut().for_each(|sub| sub.status = SubBatchStatus::InProgress);
+                run.budget = Some(BudgetView {
+                    reserved: Money::from_usd(reserved),
+                    blocked: Some("the org's max-cost-usd of $1,000.00".to_owned()),
+                    ..BudgetView::default()
+                });
+            });
+            texts.into_iter().find(|text| text.starts_with("BUDGET")).unwrap()
+        };
+        assert_eq!(said(0, 1.5), "BUDGET: waits for what is out · held by the org's max-cost-usd of $1,000.00");
+        assert!(said(1, 1.5).starts_with("BUDGET: waits for a sub-batch · "));
+        assert!(said(3, 1.5).starts_with("BUDGET: waits for 3 sub-batches · "));
+        assert!((0..4).all(|open| said(open, 1.5).chars().count() < 80 && said(open, 1.5) == said(open, 0.25)));
     }
 
     #[test]
