@@ -108,19 +108,7 @@ pub(crate) fn before_run(
     if !front.is_attended() {
         return unattended(indexed, &price, setup);
     }
-    tell(&price, setup, &format!("to send, path {path}"));
-    ask(&price.cost, setup)
-}
-
-/// What is to be agreed to.
-fn tell(price: &Price, setup: &Setup, which: &str) {
-    let cost = &price.cost;
-    out::say(&format!(
-        "{} requests {which}\nprojected cost {}{}",
-        format::count(cost.n),
-        price.in_words(),
-        budget_in_words(cost, &setup.limits)
-    ));
+    ask(&price, setup, &format!("to send, path {path}"))
 }
 
 /// Before a run goes on: what was agreed to once is asked again only when what is left is dear.
@@ -132,15 +120,13 @@ pub(crate) fn before_resume(
     path: Route,
 ) -> Result<(), Failure> {
     let price = Price::of(&indexed.input, last, setup, path);
-    let cost = &price.cost;
     if !front.is_attended() {
         return unattended(indexed, &price, setup);
     }
-    if cost.expected <= setup.confirm_above {
+    if price.cost.expected <= setup.confirm_above {
         return Ok(());
     }
-    tell(&price, setup, "are left");
-    ask(cost, setup)
+    ask(&price, setup, "are left")
 }
 
 /// Without a screen: goes on when the figure is small, and refuses when it is not or when there is none.
@@ -173,8 +159,15 @@ fn unpriced<'i>(indexed: &'i Indexed, setup: &Setup) -> Vec<&'i str> {
     models.filter(|model| setup.catalog.card(model).is_none()).collect()
 }
 
-/// Asks for a `y`; for the figure itself when it is dear, so that nobody launches it by habit.
-fn ask(cost: &Cost, setup: &Setup) -> Result<(), Failure> {
+/// Says what is to be agreed to, and asks for a `y`; for the figure itself when it is dear, so that nobody launches it by habit.
+fn ask(price: &Price, setup: &Setup, which: &str) -> Result<(), Failure> {
+    let cost = &price.cost;
+    out::say(&format!(
+        "{} requests {which}\nprojected cost {}{}",
+        format::count(cost.n),
+        price.in_words(),
+        budget_in_words(cost, &setup.limits)
+    ));
     if cost.n == 0 {
         return Ok(());
     }

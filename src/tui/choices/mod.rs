@@ -13,7 +13,7 @@ use crate::report::format;
 use crate::report::plain::{org_phrase, standing};
 use crate::report::text::harmless;
 
-use super::action::Action;
+use super::action::{Action, Context, info};
 use super::backstage::Driver;
 use super::msg::{Msg, Reaction};
 use super::screens::Screen;
@@ -225,8 +225,8 @@ impl Choices {
 
     /// Goes where an action is at home, and selects what it is to be about.
     fn look_at(&mut self, subject: Subject, action: Action) {
-        let of_batches = [Action::CancelSubBatch, Action::ReDriveSubBatch, Action::LeaveSubBatch, Action::FinishOnSync];
-        self.ui.screen = if of_batches.contains(&action) { Screen::Batches } else { Screen::Live };
+        let is_at = |context| info(action).is_some_and(|info| info.contexts.contains(&context));
+        self.ui.screen = if is_at(Context::Batches) && !is_at(Context::Live) { Screen::Batches } else { Screen::Live };
         match subject {
             Subject::Run => {}
             Subject::Org(id) => self.ui.live.selected = Some(id),
